@@ -103,6 +103,7 @@ type earnedJSON map[string]earnedSumJSON
 type earnedSumJSON struct {
 	Realised string   `json:"realized_pnl"`
 	Fees     string   `json:"fees"`
+	Funding  string   `json:"funding,omitempty"`
 	Net      string   `json:"net"`
 	Missing  []string `json:"leaves_out,omitempty"`
 }
@@ -110,7 +111,11 @@ type earnedSumJSON struct {
 func toEarnedJSON(all []guard.Earned) earnedJSON {
 	r := make(earnedJSON, len(all))
 	for _, e := range all {
-		r[e.Time] = earnedSumJSON{Realised: e.Realised.String(), Fees: e.Fees.String(), Net: e.Realised.Sub(e.Fees).String(), Missing: e.Missing}
+		sum := earnedSumJSON{Realised: e.Realised.String(), Fees: e.Fees.String(), Net: e.Realised.Sub(e.Fees).Sub(e.Funding).String(), Missing: e.Missing}
+		if !e.Funding.IsZero() {
+			sum.Funding = e.Funding.String()
+		}
+		r[e.Time] = sum
 	}
 	return r
 }

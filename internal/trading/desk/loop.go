@@ -41,7 +41,8 @@ type loop struct {
 	sends, cancels, reads taskQueue
 	inFlight              map[string]bool // IDs of orders that are being submitted or cancelled
 	polls                 map[string]*orderPoll
-	nextPoll              *time.Timer // fires when the next of them is due
+	margins               map[market.Symbol]order.Holding // positions in perpetual futures, as the venue had them last
+	nextPoll              *time.Timer                     // fires when the next of them is due
 	waiters               map[string][]*waiter
 	answers               []*waiter       // to be answered at the end of the step
 	deferredWakes         map[string]bool // IDs of orders whose waiters are notified when no report is queued
@@ -104,7 +105,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	l := &loop{
 		Desk: d, cfg: d.cfg, ctx: ctx, drainCtx: drainCtx, cancelInFlight: drop, loopDone: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
-		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
+		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), margins: make(map[market.Symbol]order.Holding), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
 	l.usePolicy(d.cfg.Policy)
 	l.deferred, l.levels, l.changes, l.uncancelled = make(map[string]*deferred), make(levels), make(map[string]*planChange), make(map[string]cancelledLine)
@@ -247,6 +248,7 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 		}
 	}
 	l.checkOverfill(kept)
+	l.checkForced(kept)
 	l.protector.changed = true
 	l.publish()
 	for id := range touched { // who hears of a fill finds it in the position
@@ -389,6 +391,7 @@ func (l *loop) onTick() {
 	l.startReconciliation(now)
 	l.checkReconcileAge(now)
 	l.checkQuotes(now)
+	l.checkLiquidations()
 	l.saveTrails(now, false)
 	l.saveWatched(now, false)
 	l.protector.changed = true // a grace may have passed

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -115,6 +116,7 @@ func (l *loop) checkReconcileAge(now time.Time) {
 // venueQuery describes what a reconciliation reads from the venue.
 type venueQuery struct {
 	broker      broker.Broker
+	log         *slog.Logger
 	market      Market
 	symbols     []market.Symbol // whose trades are read
 	cursors     map[string]string
@@ -143,12 +145,13 @@ type venueState struct {
 	instruments map[market.Symbol]provider.Instrument
 	abilities   map[market.Symbol]order.Capabilities
 	delisted    map[market.Symbol]string // held symbols of a simulated account that no venue trades, with the reason
+	funding     []order.Funding          // of a month
 	skew        time.Duration
 	hasSkew     bool
 }
 
 func (l *loop) newVenueQuery() venueQuery {
-	q := venueQuery{broker: l.cfg.Broker, market: l.cfg.Market, cursors: maps.Clone(l.reconciliation.cursors), acceptVenue: l.reconciliation.acceptVenue, simulated: l.cfg.Simulated, startedAt: l.now()}
+	q := venueQuery{broker: l.cfg.Broker, log: l.cfg.Log, market: l.cfg.Market, cursors: maps.Clone(l.reconciliation.cursors), acceptVenue: l.reconciliation.acceptVenue, simulated: l.cfg.Simulated, startedAt: l.now()}
 	if q.acceptVenue {
 		clear(q.cursors)
 		q.venueReset = l.reconciliation.venueReset
@@ -216,6 +219,7 @@ func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	if a.err = q.fetchMarket(ctx, &a); a.err != nil {
 		return a
 	}
+	q.fetchFunding(ctx, &a)
 	if clock, ok := q.broker.(broker.Clock); ok {
 		a.skew, a.err = clock.Skew(ctx)
 		a.hasSkew = a.err == nil
@@ -338,6 +342,7 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 		}
 	}
 	complete := l.applyFills(a.fills, q.acceptVenue)
+	l.recordFunding(a)
 	l.closeExternalOrders(q, a)
 	if q.firstUse {
 		l.importHoldings(a)

@@ -15,7 +15,8 @@ type Earned struct {
 	Time     string // the name of the time
 	Realised decimal.Decimal
 	Fees     decimal.Decimal
-	Missing  []string // symbols and assets without a known price, which it leaves out
+	Funding  decimal.Decimal // paid for positions in perpetual futures; negative when received
+	Missing  []string        // symbols and assets without a known price, which it leaves out
 }
 
 // Earn returns what was earned today in UTC, in 7, 30 and 365 days that end with it, and in all.
@@ -25,10 +26,10 @@ func Earn(p Policy, symbols []order.SymbolDays, x Prices, mode order.Mode, now t
 	for _, one := range symbols {
 		pos := one.Position
 		for i, days := range []int64{1, 7, 30, 365} {
-			realised, paid := one.Since(today - days + 1)
-			all[i].add(p, x, pos, mode, realised, paid)
+			realised, paid, funding := one.Since(today - days + 1)
+			all[i].add(p, x, pos, mode, realised, paid, funding)
 		}
-		all[4].add(p, x, pos, mode, pos.Realised, pos.Charges())
+		all[4].add(p, x, pos, mode, pos.Realised, pos.Charges(), pos.Funding)
 	}
 	for i := range all {
 		slices.Sort(all[i].Missing)
@@ -38,11 +39,12 @@ func Earn(p Policy, symbols []order.SymbolDays, x Prices, mode order.Mode, now t
 }
 
 // add adds what was earned in the symbol of a position.
-func (e *Earned) add(p Policy, x Prices, pos order.Position, mode order.Mode, realised decimal.Decimal, paid order.Charges) {
+func (e *Earned) add(p Policy, x Prices, pos order.Position, mode order.Mode, realised decimal.Decimal, paid order.Charges, funding decimal.Decimal) {
 	rate := x.quoteRate(p, pos.Symbol, mode)
 	if rate.IsZero() && (!realised.IsZero() || !paid.Worth.IsZero()) {
 		e.Missing = append(e.Missing, pos.Symbol.String())
 	}
+	e.Funding = e.Funding.Add(funding.Mul(rate))
 	e.Realised, e.Fees = e.Realised.Add(realised.Mul(rate)), e.Fees.Add(paid.Worth.Mul(rate))
 	for asset, fee := range paid.Fees {
 		worth := x.feeRate(p, pos.Symbol, asset, rate)

@@ -279,7 +279,7 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}
-		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Sub(pos.FeesWorth).Mul(rate))
+		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Sub(pos.FeesWorth).Sub(pos.Funding).Mul(rate))
 		for asset, fee := range pos.FeesBeside() {
 			worth := x.feeRate(p, pos.Symbol, asset, rate)
 			if worth.IsZero() {

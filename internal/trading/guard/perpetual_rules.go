@@ -234,3 +234,22 @@ func MarginOf(holdings []order.Holding, s market.Symbol) *order.Margin {
 	}
 	return nil
 }
+
+// halfOf writes half of a limit in percent.
+func halfOf(l Limit) string {
+	if l.Off {
+		return none
+	}
+	return l.Value.Div(decimal.NewFromInt(2)).String() + " %"
+}
+
+// NearLiquidation reports whether a position in a perpetual future is nearer to its liquidation than half of
+// what an entry may leave, and says so.
+func NearLiquidation(p Policy, m order.PricedPosition) (why string, near bool) {
+	limit := p.For(m.Symbol).MinLiquidationDistancePct
+	price, distance, ok := m.Liquidation()
+	if !ok || limit.Off || !distance.Mul(decimal.NewFromInt(2)).LessThan(limit.Value) {
+		return "", false
+	}
+	return fmt.Sprintf("%v %v of %v is %v %% from its liquidation at %v", sideOf(m.Quantity), m.Quantity.Abs(), m.Symbol, distance, price), true
+}

@@ -63,6 +63,8 @@ const (
 	VenueSilent  RestrictionKind = "venue_silent"       // not reconciled for three minutes
 	Unprotected  RestrictionKind = "unprotected"        // a position lacks the stop it should have
 	LegOverfill  RestrictionKind = "leg_overfill"       // the exits of an entry closed more than it brought
+	Liquidated   RestrictionKind = "liquidated"         // the venue closed a position by itself
+	NearEnd      RestrictionKind = "near_liquidation"   // half of min_liquidation_distance_pct
 )
 
 // RestrictionInfo documents one kind of restriction.
@@ -100,6 +102,11 @@ func Restrictions(p Policy) []RestrictionInfo {
 			"by itself, when the position is protected or gone", false,
 		},
 		{LegOverfill, Reducing, "", "The stop and the target of an entry were both filled, so they closed more than it brought.", resume, true},
+		{Liquidated, Halted, "", "The venue closed a position in a perpetual future by itself: its margin was used up.", resume, true},
+		{
+			NearEnd, Reducing, halfOf(p.MinLiquidationDistancePct), "A position in a perpetual future is nearer to its liquidation than half of `min_liquidation_distance_pct`.",
+			"by itself, when it is further away or gone", false,
+		},
 		{Mismatch, Reducing, "", "Orders or positions differ from the venue's.", "by itself, when a reconciliation finds no mismatch", false},
 	}
 }

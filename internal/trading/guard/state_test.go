@@ -67,6 +67,7 @@ func TestCauses_Table(t *testing.T) {
 		guard.DailyLoss: {guard.Reducing, false}, guard.FeedLost: {guard.Reducing, true}, guard.ClockSkew: {guard.Reducing, true},
 		guard.Mismatch: {guard.Reducing, true}, guard.VenueSilent: {guard.Reducing, true},
 		guard.Unprotected: {guard.Reducing, true}, guard.LegOverfill: {guard.Reducing, false},
+		guard.Liquidated: {guard.Halted, false}, guard.NearEnd: {guard.Reducing, true},
 		guard.Restored: {guard.Halted, false}, guard.HostRestored: {guard.Halted, true},
 	}
 	rows := guard.Restrictions(guard.Default())
@@ -235,7 +236,7 @@ func TestState_Model(t *testing.T) {
 	for _, r := range guard.Restrictions(guard.Default()) {
 		table[r.Kind], kinds = r, append(kinds, r.Kind)
 	}
-	self := []guard.RestrictionKind{guard.HostHalt, guard.HostRestored, guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent, guard.Unprotected}
+	self := []guard.RestrictionKind{guard.HostHalt, guard.HostRestored, guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent, guard.Unprotected, guard.NearEnd}
 	rapid.Check(t, func(t *rapid.T) {
 		var s guard.State
 		set := make(map[key]bool)

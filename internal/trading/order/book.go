@@ -87,6 +87,9 @@ func (b *Book) Apply(e Event) error {
 	case e.Kind == KindPlanned:
 		b.plan(e.Plan)
 		return nil
+	case e.Kind == KindFunded:
+		b.fund(*e.Funding)
+		return nil
 	}
 	was, known := b.orders[o.ID]
 	if !known {
@@ -111,6 +114,12 @@ func (b *Book) next(e Event) (Order, error) {
 	if e.Kind == KindPlanned {
 		if !e.Plan.sound() {
 			return Order{}, errPlan()
+		}
+		return Order{}, nil
+	}
+	if e.Kind == KindFunded {
+		if f := e.Funding; f == nil || f.Symbol.IsZero() || f.At.IsZero() || !within(maxFactDigits, f.Rate, f.Mark, f.Amount) {
+			return Order{}, fmt.Errorf("funding without a symbol or a time, or out of bounds: %w", ErrMalformed)
 		}
 		return Order{}, nil
 	}
@@ -161,6 +170,15 @@ func (b *Book) store(o Order) {
 	}
 }
 
+// fund applies a payment to a position, each once.
+func (b *Book) fund(f Funding) {
+	t, m := b.track(f.Symbol), move{At: f.At, Key: "funding/" + f.At.UTC().Format(time.RFC3339Nano), Funding: f.Amount}
+	if !f.At.After(t.Base.Funded) || slices.ContainsFunc(t.Recent, func(known move) bool { return known.Key == m.Key }) {
+		return
+	}
+	b.move(f.Symbol, m)
+}
+
 // turnoverDays is how many days of turnover are kept: today and yesterday, for late fills.
 const turnoverDays = 2
 
@@ -168,7 +186,7 @@ func (b *Book) addMove(f Fill) {
 	b.trades[f.Key()] = f.OrderID
 	m := moveOf(f)
 	if o, ok := b.orders[f.OrderID]; ok {
-		m.Order, m.Reason = o.ID, o.closes()
+		m.Order, m.Reason = o.ID, cmp.Or(f.Cause, o.closes())
 	}
 	b.move(f.Symbol, m)
 }

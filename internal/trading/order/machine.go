@@ -139,7 +139,7 @@ func legal(s Status, k Kind) bool {
 		return sent(s)
 	case KindResized:
 		return sent(s) && !s.Final()
-	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindTrailed:
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindTrailed, KindFunded:
 	}
 	return false
 }
@@ -214,7 +214,7 @@ func step(o Order, e Event) (Order, error) {
 		return group(o, e)
 	case KindResized:
 		return resize(o, e)
-	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned: // never legal
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindFunded: // never legal
 	}
 	return o, nil
 }
@@ -401,13 +401,14 @@ const (
 	KindPlanned       // what protects the position in a symbol: Plan
 	KindAdjusted      // a position changed without an order: Adjustment
 	KindVenueReset    // the venue deleted the account's history: Survivors
+	KindFunded        // a position in a perpetual future paid or received: Funding
 )
 
 // Event is one change of an order or position. Stored events never change, and folding
 // them in stored order always gives the same book.
 type Event struct {
 	Kind       Kind            `json:"kind"`
-	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted, KindVenueReset and KindPlanned
+	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted, KindVenueReset, KindPlanned and KindFunded
 	At         time.Time       `json:"at"`                 // local time; FromReport sets the venue's time
 	VenueAt    time.Time       `json:"venue_at,omitzero"`  // venue's time, of its reports
 	VenueID    string          `json:"venue_id,omitempty"`
@@ -424,6 +425,7 @@ type Event struct {
 	SentAs     string          `json:"sent_as,omitempty"` // of the venue's first report
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
 	Plan       *Plan           `json:"plan,omitempty"`
+	Funding    *Funding        `json:"funding,omitempty"`
 	ByOwner    bool            `json:"by_owner,omitempty"` // of a cancel: the owner asked for it, not a client
 	Survivors  []string        `json:"kept,omitempty"`     // IDs of the orders that the venue still has
 }
@@ -435,6 +437,8 @@ func (e Event) About() string {
 		return e.Adjustment.Symbol.String()
 	case e.Plan != nil:
 		return e.Plan.Symbol.String()
+	case e.Funding != nil:
+		return e.Funding.Symbol.String()
 	default:
 		return e.OrderID
 	}

@@ -127,7 +127,7 @@ func (p *preview) apply(e Event) []Notice {
 		}
 		before, after := p.move(a.Symbol, move{At: e.At, Key: "adjusted", Quantity: a.Quantity, Price: a.Price})
 		return p.closed(before, after, NoticeRecord{Reason: ByAdjustment}, e.At, "adjusted")
-	case KindVenueReset, KindPlanned:
+	case KindVenueReset, KindPlanned, KindFunded:
 		return nil
 	default:
 	}

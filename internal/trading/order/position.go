@@ -36,6 +36,9 @@ type Position struct {
 	FeesWorth  decimal.Decimal `json:"fees_worth,omitzero"`   // of FeesInBase in the quote currency, at the prices of the trades
 	Earlier    Sums            `json:"earlier,omitzero"`      // when Quantity was last zero
 
+	Funding decimal.Decimal `json:"funding,omitzero"` // paid in the currency of the price; negative when received
+	Funded  time.Time       `json:"funded,omitzero"`  // of the newest payment
+
 	Opened  time.Time `json:"opened,omitzero"`  // of the first trade since Quantity was last zero
 	Carried Charges   `json:"carried,omitzero"` // of the trades that opened it, as far as no [Trade] bears them
 }
@@ -127,6 +130,7 @@ type move struct {
 	InBase   bool            `json:"in_base,omitempty"` // Asset is what is traded
 	Order    string          `json:"order,omitempty"`
 	Reason   string          `json:"reason,omitempty"` // of a trade that it makes
+	Funding  decimal.Decimal `json:"funding,omitzero"` // of a payment, which trades nothing
 }
 
 // moveOf returns the move of a fill.
@@ -207,6 +211,10 @@ func (p Position) Charges() Charges { return Charges{Fees: p.FeesBeside(), Worth
 
 // apply returns the position after a move, and what it took out of the position before.
 func (m *move) apply(p Position) (Position, *Trade) {
+	if !m.Funding.IsZero() {
+		p.Funding, p.Funded = p.Funding.Add(m.Funding), m.At
+		return p, nil
+	}
 	p = p.regain(m.Quantity)
 	before, net, paid := p, m.Quantity, Charges{Fees: Fees(nil).add(m.Asset, m.Fee)}
 	if m.InBase {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
@@ -12,6 +13,7 @@ import (
 
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 func throughJSON[T any](t *testing.T, v T) T {
@@ -237,5 +239,42 @@ func compare(t *rapid.T, a, b *order.Book) {
 	day := second(0)
 	if diff := cmp.Diff(a.Traded(day), b.Traded(day)); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+// TestBook_FundingCountsOnce holds that payments change no realised profit, count once in any order, and
+// survive a snapshot.
+func TestBook_FundingCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, at := market.Symbol{Venue: "binance", Name: "BTCUSDT.P"}, time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
+	pay := func(after time.Duration, amount string) order.Event {
+		return order.Event{Kind: order.KindFunded, At: at.Add(after), Funding: &order.Funding{Symbol: s, At: at.Add(after), Amount: decimal.RequireFromString(amount)}}
+	}
+	b := order.NewBook("me")
+	for _, e := range []order.Event{pay(8*time.Hour, "-0.5"), pay(0, "1.25"), pay(8*time.Hour, "-0.5"), pay(0, "1.25"), pay(30*time.Hour, "2")} {
+		if err := b.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := b.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := order.ReadSnapshot("me", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*order.Book{b, again} {
+		p := one.Position(s)
+		realised, _, funding := one.EarnedDays()[0].Since(0)
+		_, _, today := one.EarnedDays()[0].Since(at.Add(24*time.Hour).Unix() / 86400)
+		if !p.Funding.Equal(decimal.RequireFromString("2.75")) || !funding.Equal(p.Funding) || !today.Equal(decimal.NewFromInt(2)) || !p.Realised.IsZero() || !realised.IsZero() {
+			t.Errorf("%+v, %s in days, %s on the last", p, funding, today)
+		}
+	}
+	for name, e := range map[string]order.Event{"without funding": {Kind: order.KindFunded}, "without a symbol": {Kind: order.KindFunded, Funding: &order.Funding{At: at}}} {
+		if b.Check(e) == nil {
+			t.Errorf("%s: passes", name)
+		}
 	}
 }

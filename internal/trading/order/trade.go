@@ -125,6 +125,7 @@ type daySum struct {
 	Day      int64           `json:"day"` // since 1970
 	Realised decimal.Decimal `json:"realised,omitzero"`
 	Paid     Charges         `json:"paid,omitzero"` // on that day, for entries and exits
+	Funding  decimal.Decimal `json:"funding,omitzero"`
 }
 
 // Bounds of what is kept.
@@ -144,7 +145,7 @@ func (e *earned) add(at time.Time, from, to Position, made *Trade) {
 	if made != nil {
 		e.trade(made)
 	}
-	e.day(at, to.Realised.Sub(from.Realised), to.Charges().sub(from.Charges()))
+	e.day(at, to.Realised.Sub(from.Realised), to.Charges().sub(from.Charges()), to.Funding.Sub(from.Funding))
 }
 
 // trade adds what a move took out of a position.
@@ -161,14 +162,14 @@ func (e *earned) trade(t *Trade) {
 }
 
 // day adds what a move earned and paid.
-func (e *earned) day(at time.Time, realised decimal.Decimal, paid Charges) {
+func (e *earned) day(at time.Time, realised decimal.Decimal, paid Charges, funding decimal.Decimal) {
 	day := utcDay(at)
 	i, ok := slices.BinarySearchFunc(e.Days, day, func(d daySum, day int64) int { return cmp.Compare(d.Day, day) })
 	if !ok {
 		e.Days = slices.Insert(e.Days, i, daySum{Day: day})
 	}
 	d := &e.Days[i]
-	d.Realised, d.Paid = d.Realised.Add(realised), d.Paid.add(paid)
+	d.Realised, d.Paid, d.Funding = d.Realised.Add(realised), d.Paid.add(paid), d.Funding.Add(funding)
 	if len(e.Days) > keptDays {
 		e.Days = slices.Delete(e.Days, 0, len(e.Days)-keptDays)
 	}
@@ -280,13 +281,13 @@ func (b *Book) EarnedDays() []SymbolDays {
 }
 
 // Since returns the sum from a day on, given as days since 1970.
-func (d SymbolDays) Since(from int64) (realised decimal.Decimal, paid Charges) {
+func (d SymbolDays) Since(from int64) (realised decimal.Decimal, paid Charges, funding decimal.Decimal) {
 	for _, day := range d.days {
 		if day.Day >= from {
-			realised, paid = realised.Add(day.Realised), paid.add(day.Paid)
+			realised, paid, funding = realised.Add(day.Realised), paid.add(day.Paid), funding.Add(day.Funding)
 		}
 	}
-	return realised, paid
+	return realised, paid, funding
 }
 
 // QuoteOf returns the currency of the price of a symbol whose traded asset is known, as its name spells it; "" if it

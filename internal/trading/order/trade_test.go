@@ -143,7 +143,7 @@ func addsUp(t *testing.T, b *order.Book) {
 	for _, symbol := range b.EarnedDays() {
 		p, name := symbol.Position, symbol.Position.Symbol.Name
 		pay(name, p.Carried)
-		inDays, charges := symbol.Since(0)
+		inDays, charges, _ := symbol.Since(0)
 		if !realised[name].Equal(p.Realised) || !inDays.Equal(p.Realised) {
 			t.Fatalf("%s: trades earned %v, days %v, the position %v", name, realised[name], inDays, p.Realised)
 		}
@@ -191,7 +191,7 @@ func TestTrades_AreBounded(t *testing.T) {
 		if since.IsZero() || all[len(all)-1].Closed.Before(since) {
 			t.Errorf("the oldest is of %v, complete since %v", all[len(all)-1].Closed, since)
 		}
-		realised, paid := b.EarnedDays()[0].Since(0)
+		realised, paid, _ := b.EarnedDays()[0].Since(0)
 		if !realised.Equal(decimal.NewFromInt(closed+1)) || !paid.Fees["USDT"].Equal(decimal.New(2*(closed+1), -1)) {
 			t.Errorf("in days %v was earned, with fees of %v", realised, paid.Fees)
 		}

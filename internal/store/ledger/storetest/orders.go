@@ -340,7 +340,7 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 	kind := rapid.SampledFrom([]order.Kind{
 		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted,
 		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelRequested, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
-		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset, order.KindPlanned,
+		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset, order.KindPlanned, order.KindFunded,
 	}).Draw(rt, "kind")
 	switch kind {
 	case order.KindCreated:
@@ -357,6 +357,8 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 		return order.Event{Kind: kind, At: start(), Survivors: []string{id}}
 	case order.KindAdjusted:
 		return order.Event{Kind: kind, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(int64(n-30), -2), Price: decimal.New(1, 0)}}
+	case order.KindFunded:
+		return order.Event{Kind: kind, At: start(), Funding: &order.Funding{Symbol: orderSymbol(), At: start().Add(time.Duration(n%5) * time.Hour), Rate: decimal.New(1, -4), Mark: decimal.New(50, 0), Amount: decimal.New(int64(n-30), -4)}}
 	case order.KindPlanned:
 		line := order.Line{ID: id, Side: order.Buy, Quantity: decimal.New(int64(n), -1), Protect: order.Protection{StopLoss: decimal.New(int64(n+1), -5)}, By: id}
 		return planned(slices.Repeat([]order.Line{line}, rapid.IntRange(0, 1).Draw(rt, "lines"))...)
