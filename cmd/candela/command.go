@@ -65,6 +65,16 @@ func allCommands() []command {
 	}
 }
 
+// commandOf returns the command that arguments name, "" for none.
+func commandOf(args []string) string {
+	for _, c := range allCommands() {
+		if len(args) > 0 && c.name == args[0] {
+			return c.name
+		}
+	}
+	return ""
+}
+
 // dispatch runs the command. --help and --version take precedence over everything else, so
 // that they work beside a mistake.
 func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error {

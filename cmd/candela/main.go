@@ -47,7 +47,7 @@ func run(ctx context.Context, args, environ []string, deps app.Deps) int {
 	if err == nil {
 		return exitOK
 	}
-	return report(deps.Stderr, err)
+	return report(deps.Stderr, commandOf(args), err)
 }
 
 // untilSignal returns a context that ends with the first interrupt or SIGTERM. The second
@@ -65,8 +65,8 @@ func untilSignal(stderr io.Writer, exit func(int)) context.Context {
 	return ctx
 }
 
-// report prints err and returns the exit code.
-func report(w io.Writer, err error) int {
+// report prints the error of a command, "" for a server, and returns the exit code.
+func report(w io.Writer, command string, err error) int {
 	problems := []error{err}
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		problems = e.Problems
@@ -87,7 +87,11 @@ func report(w io.Writer, err error) int {
 	if fault.KindOf(err) != fault.Invalid {
 		return exitFailure
 	}
-	fmt.Fprintln(w, "candela: Nothing was started. Run candela --help for all flags.")
+	if command == "" {
+		fmt.Fprintln(w, "candela: Nothing was started. Run candela --help for all flags.")
+	} else {
+		fmt.Fprintf(w, "candela: Run candela %s --help for what it takes.\n", command)
+	}
 	return exitUsage
 }
 
