@@ -360,7 +360,7 @@ func (c *checker) cond(x *syntax.Cond) Expr {
 		panic(bail{})
 	}
 	t, same := c.unify(a.Type(), b.Type())
-	if !same && lends(a.Type(), b.Type()) || lends(b.Type(), a.Type()) {
+	if !same && (lends(a.Type(), b.Type()) || lends(b.Type(), a.Type())) {
 		t, same = &Type{Kind: a.Type().Kind, Elem: typeOf(Float)}, true
 	}
 	if !same || t.Kind == Void {

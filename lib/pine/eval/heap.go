@@ -232,9 +232,16 @@ func (h *heap) list(kind int) *[]float64 {
 	return &h.lists[kind]
 }
 
-// endBar counts a kept bar and sweeps now and then, sooner where half of the memory is used.
+// endBar counts a kept bar, and looks every 16 whether it is time to sweep.
 func (h *heap) endBar() {
-	if h.bars++; h.bars >= 256 || h.made > 20_000 || h.bars >= 16 && 16*h.size > h.m.env.Limits.Memory {
+	if h.bars++; h.bars%16 == 0 || h.made > 20_000 {
+		h.maySweep()
+	}
+}
+
+// maySweep sweeps now and then, sooner where much was made or half of the memory is used.
+func (h *heap) maySweep() {
+	if h.bars >= 256 || h.made > 20_000 || 16*h.size > h.m.env.Limits.Memory {
 		h.sweep()
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // request is a request.security of a longer interval, another symbol or a shorter interval.
 // It builds the longer bars from the chart's, or from bars of the other symbol as they
-// close, or takes those of an interval that the chart's does not divide, and runs the expression on them with a machine of its own. So it never sees a
-// price that the chart has not had.
+// close, or takes those of an interval that the chart's does not divide, and runs the expression on them with a machine of
+// its own. So it never sees a price that the chart has not had.
 type request struct {
 	m         *Machine
 	child     *Machine
