@@ -30,6 +30,19 @@ func protectionTables() []protections {
 			"Alpaca", "Each call is a market order to buy 10 AAPL, at 200. The policy allows short positions in MSFT, at 400. BTC/USD is at 50,000.",
 			onAlpaca, alpacaMistakes(),
 		},
+		{
+			"Perpetual futures on paper", "Each call is a market order to buy 0.1 BTCUSDT.P with the listed arguments changed, at a last price of 50,000, under a policy with\n`max_leverage = 5` and `allow_short = true`. From the first exit on, 0.1 is held short.",
+			onPerpetual("5", true), append(shortEntries(), shortExits()...),
+		},
+		{
+			"Perpetual futures that the policy does not allow", "The same under the default policy.", onPerpetual("0", false), perpetualsOff(),
+		},
+		{
+			"Perpetual futures at a high leverage", "The same with `max_leverage = 10`.", onPerpetual("10", true), highLeverage(),
+		},
+		{
+			"Perpetual futures without short positions", "The same with `max_leverage = 5` and `allow_short = false`.", onPerpetual("5", false), longOnly(),
+		},
 	}
 }
 

@@ -51,6 +51,7 @@ type floor struct {
 	name   string            // of the call
 	ids    map[string]string // of orders, by the names that calls use for them
 
+	policy  guard.Policy
 	orders  func() int                                // at the venue
 	trade   func(id string, quantity decimal.Decimal) // of an order there
 	changed *atomic.Int64
@@ -93,6 +94,7 @@ func (f *floor) start(b broker.Broker, venue string, assets bool, change func(*g
 	if change != nil {
 		change(&policy)
 	}
+	f.policy = policy
 	f.desk = desk.New(desk.Config{
 		Owner: "owner", Broker: b, Store: desktest.NewStore(), Market: f.market, Policy: policy, AssetBalances: assets,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
@@ -156,9 +158,11 @@ func onPaper(change func(*guard.Policy)) func(*testing.T) *floor {
 		t.Helper()
 		f := &floor{t: t, market: &desktest.Market{}, symbol: "BTCUSDT", changed: new(atomic.Int64)}
 		inst := papertest.BTCUSDT()
-		other := inst
+		other, perpetual := inst, inst
 		other.Symbol.Name, other.Base = "ETHUSDT", "ETH"
+		perpetual.Symbol.Name, perpetual.Class, perpetual.Settle = "BTCUSDT.P", provider.Perpetual, "USDT"
 		f.price(inst.Symbol, "50000")
+		f.price(perpetual.Symbol, "50000")
 		f.price(other.Symbol, "2000")
 		journal := &papertest.Journal{}
 		f.orders = func() int {
@@ -169,8 +173,9 @@ func onPaper(change func(*guard.Policy)) func(*testing.T) *floor {
 			return n
 		}
 		b := paper.New(paper.Config{
-			Journal: journal, Market: pricedMarket{f.market, papertest.NewMarket(inst, other)}, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
-			Cash: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(100_000)},
+			Journal: journal, Market: pricedMarket{f.market, papertest.NewMarket(inst, other, perpetual)}, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+			Cash:     map[string]decimal.Decimal{"USDT": decimal.NewFromInt(100_000)},
+			Leverage: func(s market.Symbol) decimal.Decimal { return f.policy.For(s).MaxLeverage.Value },
 		})
 		if err := b.Load(t.Context()); err != nil {
 			t.Fatal(err)

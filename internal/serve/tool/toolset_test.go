@@ -88,7 +88,7 @@ func TestFindSymbols(t *testing.T) {
 	registry := tooltest.Extended(t, trading, tool.MarketSet)
 	for arguments, want := range map[string]string{
 		`{"query":"bitcoin","limit":2}`:                `{"symbols":[{"symbol":"BTCUSDT","venue":"binance","name":"Bitcoin","kind":"crypto","quote":"USDT","chart":true,"trade":true},{"symbol":"BTC-USD","venue":"yahoo","name":"Bitcoin","kind":"crypto","quote":"USD","chart":true,"trade":true}],"total":`,
-		`{"query":"btc perp","limit":1}`:               `"symbol":"BTCUSDT.P","venue":"binance","name":"Bitcoin perpetual","kind":"perpetual","quote":"USDT","chart":true,"trade":false`,
+		`{"query":"btc perp","limit":1}`:               `"symbol":"BTCUSDT.P","venue":"binance","name":"Bitcoin perpetual","kind":"perpetual","quote":"USDT","chart":true,"trade":true`,
 		`{"query":"btc","venue":"Coinbase","limit":1}`: `"symbol":"coinbase:BTC-USD"`,
 		`{"query":"S&P 500","kind":"index"}`:           `{"symbols":[{"symbol":"^GSPC","venue":"yahoo","name":"S\u0026P 500"`,
 		`{"query":"qwertyuiop"}`:                       `{"symbols":[],"total":0}`,

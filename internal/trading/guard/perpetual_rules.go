@@ -174,14 +174,19 @@ func checkLiquidationDistance(q *orderCheck) *Denial {
 		return nil
 	}
 	p, at, ok := q.after()
-	distance := margin.Distance(p, at, q.Quote.Last)
+	from := argument{"the last price", q.Quote.Last}
+	if q.Held.IsZero() && (q.waits() || q.Type == order.Limit) {
+		from = argument{"the entry", q.plausible()}
+	}
+	distance := margin.Distance(p, at, from.value)
 	if !ok || !distance.LessThan(limit.Value) {
 		return nil
 	}
 	d := deny("quantity", distance.Round(2).String()+" %", perCent(limit),
-		"After this order %v would be liquidated at %v, %v %% from the last price %v; at least %s is allowed.", q.Symbol, at, distance.Round(2), q.Quote.Last, perCent(limit))
+		"After this order %v would be liquidated at %v, %v %% from %s %v; at least %s is allowed.", q.Symbol, at, distance.Round(2), from.name, from.value, perCent(limit))
 	if q.Held.IsZero() {
-		d.Text += fmt.Sprintf(" At a leverage of %v no quantity is further away; only the owner can lower max_leverage.", q.leverage())
+		pair, _ := q.Symbol.Pair()
+		d.Text += fmt.Sprintf(" At a leverage of %v no quantity is further away; only the owner can lower max_leverage. With the symbol %s, the pair, nothing is borrowed.", q.leverage(), pair)
 	} else {
 		d.Text += " Reduce the position first, or wait."
 	}
@@ -205,7 +210,7 @@ func checkStopBeforeLiquidation(q *orderCheck) *Denial {
 		stop, name = from.Add(percent(from, plan.TrailPercent).Mul(decimal.NewFromInt(plan.closing.Sign()))), "trail_percent"
 	}
 	p, at, ok := q.after()
-	if !ok || !stop.IsPositive() {
+	if !ok || !stop.IsPositive() || looksPercent(stop, q.Quote.Last) {
 		return nil
 	}
 	long := p.Quantity.IsPositive()

@@ -73,7 +73,7 @@ func Exceptions(p Policy) []Exception {
 // only the order and the account, so that an agent that repeats itself learns of it;
 // then those of the venue; last those that depend on prices.
 func rules() []rule {
-	return slices.Concat(earlyRules(), venueRules(), []rule{quoteRule()}, sideRules(), liquidationRules(), priceRules(), riskRules(), evidenceRules())
+	return slices.Concat(earlyRules(), venueRules(), []rule{quoteRule()}, liquidationRules(), sideRules(), priceRules(), riskRules(), evidenceRules())
 }
 
 func quoteRule() rule {

@@ -66,7 +66,7 @@ func perpetualRefusals() map[string]refusal {
 			func(s *scene) { s.perpetual(); s.AllowShort = false; s.sell("0.01") },
 		},
 		"a leverage that is liquidated soon": {
-			"min_liquidation_distance_pct", "10 %", "9.64 %", "After this order binance:BTCUSDT.P would be liquidated at 54216.87, 9.64 % from the last price 60000; at least 10 % is allowed. At a leverage of 10 no quantity is further away", "quantity", "",
+			"min_liquidation_distance_pct", "10 %", "9.64 %", "After this order binance:BTCUSDT.P would be liquidated at 54216.87, 9.64 % from the entry 60000; at least 10 % is allowed. At a leverage of 10 no quantity is further away", "quantity", "",
 			func(s *scene) { s.perpetual(); s.MaxLeverage = limit("10") },
 		},
 		"more of a short that has lost": {

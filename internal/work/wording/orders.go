@@ -129,7 +129,7 @@ func ambiguous(word string) (advice, bool) {
 	case "stop":
 		return advice{"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}}, true
 	case "leverage":
-		return advice{"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}}, true
+		return advice{"the owner sets the leverage of perpetual futures, no call does. notional is what an order is worth; omit leverage.", []string{"notional"}}, true
 	case "account", "mode", "environment", "paper", "live", "network":
 		return advice{"the owner chooses paper or live when candela starts; omit it. The answer has the mode.", nil}, true
 	case "risk", "maxloss", "maxrisk", "riskvalue", "riskperc":

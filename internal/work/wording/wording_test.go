@@ -57,7 +57,7 @@ func TestPlaceOrder(t *testing.T) {
 		`{"amount":500}`:            `error: Use quantity for coins or shares, or notional`,
 		`{"size":500}`:              `error: Use quantity for coins or shares, or notional`,
 		`{"stop":45000}`:            `error: stop_loss protects the position; stop_price delays`,
-		`{"leverage":5}`:            `error: there is no leverage`,
+		`{"leverage":5}`:            `error: the owner sets the leverage of perpetual futures, no call does`,
 		`{"percent_of_balance":10}`: `error: use notional for an amount of money, or risk_pct`,
 		`{"because":"RSI is low"}`:  `{"because":"RSI is low"}`,
 		`{"because":{"tf":"1h","indicator":"rsi","op":"<","value":30}}`: `{"because":[{"interval":"1h","value":{"indicator":"rsi","op":"<","value":30}}]} because is a list with one claim; tf is interval; indicator, op and value are "value"`,
