@@ -13,14 +13,14 @@ import (
 )
 
 // schema reads the schema that the registry itself validates with: its module brings
-// it along.
+// it along. The folder of a package is known without the network, that of a module is not.
 func schema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/registry").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/registry/pkg/model").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "internal", "validators", "schemas", model.CurrentSchemaVersion+".json"))
+	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "..", "..", "internal", "validators", "schemas", model.CurrentSchemaVersion+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -198,6 +198,12 @@ type load struct {
 	Consumers                  int
 }
 
+func (l load) times(n int) load { return load{l.Connections * n, l.Subscriptions * n, l.Consumers * n} }
+
+func (l load) plus(m load) load {
+	return load{l.Connections + m.Connections, l.Subscriptions + m.Subscriptions, l.Consumers + m.Consumers}
+}
+
 // load counts at the servers.
 func (s *servers) load() (l load, err error) {
 	for _, one := range s.all {

@@ -43,7 +43,7 @@ func TestFiring_AppendJSON(t *testing.T) {
 		"scripts among others": {several, `{"alert_id":"` + first + `","symbol":"binance:BTCUSDT","interval":"4h",` +
 			`"condition":{"type":"all","conditions":[{"type":"indicator_signal","indicator":"mine","signal":"up"},` +
 			`{"type":"value","indicator":"mine","line":"P","op":">","value":{"indicator":"mine","line":"P"}}],` +
-			`"describe":"binance:BTCUSDT on 4h: mine signals up and P of mine closes above P of mine"},"value":1,"triggered_at":"2023-11-14T22:13:20.000Z"}`},
+			`"describe":"binance:BTCUSDT on 4h: the script mine signals up and \"P\" of the script mine closes above \"P\" of the script mine"},"value":1,"triggered_at":"2023-11-14T22:13:20.000Z"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
