@@ -95,10 +95,10 @@ func (t Tiers) Liquidation(p Position, tick decimal.Decimal) (decimal.Decimal, b
 	return decimal.Decimal{}, false
 }
 
-// onTick returns over / under as a price of the venue: up or down, and without a tick to many decimals.
+// onTick returns over / under as a price of the venue: up or down, and without a tick to eight decimals.
 func onTick(over, under, tick decimal.Decimal, up bool) decimal.Decimal {
 	if !tick.IsPositive() {
-		tick = decimal.New(1, -places)
+		tick = decimal.New(1, -8)
 	}
 	ticks, rest := over.QuoRem(under.Mul(tick), 0)
 	if up && rest.IsPositive() {
