@@ -1,9 +1,8 @@
 package check
 
 import (
-	"strings"
-
 	"math"
+	"strings"
 
 	"candela/lib/pine/syntax"
 )

@@ -99,7 +99,9 @@ func (c *checker) sorted() (errors, warnings []Diagnostic) {
 
 // mayMean reports whether a name that is not known is worth a comparison with every name there is: anything is near a name
 // of two letters, and only the first findings are shown.
-func (c *checker) mayMean(name string) bool { return len(name) > 2 && len(c.found) < 10*syntax.MaxErrors }
+func (c *checker) mayMean(name string) bool {
+	return len(name) > 2 && len(c.found) < 10*syntax.MaxErrors
+}
 
 // didYouMean suggests the nearest known name, or returns other.
 func (c *checker) didYouMean(name string, known []string, other string) string {
