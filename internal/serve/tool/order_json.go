@@ -122,6 +122,11 @@ type estimateJSON struct {
 	Limits       map[string]string `json:"limits_left,omitempty"`
 
 	NeedsApproval bool `json:"needs_approval,omitempty"`
+
+	Margin              string `json:"margin,omitempty"`
+	Leverage            string `json:"leverage,omitempty"`
+	Liquidation         string `json:"liquidation_price,omitempty"`
+	LiquidationDistance string `json:"liquidation_distance_pct,omitempty"`
 }
 
 func toEstimateJSON(e *order.Estimate) *estimateJSON {
@@ -131,6 +136,7 @@ func toEstimateJSON(e *order.Estimate) *estimateJSON {
 	r := &estimateJSON{
 		Price: exact(e.Price), Value: exact(e.Value), Fee: exact(e.Fee), StopDistance: exact(e.StopDistance), Risk: exact(e.Risk), RiskPercent: exact(e.RiskPercent),
 		Reward: exact(e.Reward), Equity: exact(e.Equity), Quantity: exact(e.Quantity), CappedBy: e.CappedBy, NeedsApproval: e.NeedsApproval,
+		Margin: exact(e.Margin), Leverage: exact(e.Leverage), Liquidation: exact(e.Liquidation), LiquidationDistance: exact(e.LiquidationDistance),
 	}
 	for _, l := range e.Limits {
 		if r.Limits == nil {

@@ -29,6 +29,9 @@ func Estimate(p Policy, in Intent, f Facts) order.Estimate {
 		e.Equity = q.Equity.Decimal
 		e.RiskPercent = e.Risk.Shift(2).DivRound(e.Equity, 4)
 	}
+	if q.perpetual() {
+		q.estimateMargin(&e)
+	}
 	for _, b := range q.bounds() {
 		left := b.left.Sub(b.perUnit.Mul(q.Quantity))
 		if b.opens {

@@ -258,3 +258,16 @@ func NearLiquidation(p Policy, m order.PricedPosition) (why string, near bool) {
 	}
 	return fmt.Sprintf("%v %v of %v is %v %% from its liquidation at %v", sideOf(m.Quantity), m.Quantity.Abs(), m.Symbol, distance, price), true
 }
+
+// estimateMargin adds what an order in a perpetual future sets aside, and where the position would end.
+func (q *orderCheck) estimateMargin(e *order.Estimate) {
+	before := q.position()
+	p, at, ok := q.after()
+	if opening := q.opening(); opening.IsPositive() {
+		e.Margin = p.Margin.Sub(before.Margin)
+		e.Leverage = decimal.Min(q.leverage(), q.tiers().At(p.Cost.Abs()).MaxLeverage)
+	}
+	if ok {
+		e.Liquidation, e.LiquidationDistance = at, margin.Distance(p, at, e.Price).Round(2)
+	}
+}

@@ -136,8 +136,12 @@ func TestPerpetual_Risk(t *testing.T) {
 		t.Errorf("without a stop the margin is at risk: %s", got)
 	}
 	s.entry(order.Protection{StopLoss: dec("51500")})
-	if got := guard.Estimate(s.Policy, s.Intent, s.Facts).Risk; !got.Equal(dec("180.825")) {
-		t.Errorf("with a stop %s is at risk", got)
+	e := guard.Estimate(s.Policy, s.Intent, s.Facts)
+	if !e.Risk.Equal(dec("180.825")) {
+		t.Errorf("with a stop %s is at risk", e.Risk)
+	}
+	if !e.Margin.Equal(dec("1000")) || !e.Leverage.Equal(dec("5")) || !e.Liquidation.Equal(dec("59760.95")) || !e.LiquidationDistance.Equal(dec("19.52")) {
+		t.Errorf("it sets %s aside at %sx, and ends at %s, %s %% away", e.Margin, e.Leverage, e.Liquidation, e.LiquidationDistance)
 	}
 }
 

@@ -144,6 +144,11 @@ type Estimate struct {
 	Limits       []LimitLeft     `json:"limits,omitempty"`       // what would be left of each limit after the order
 
 	NeedsApproval bool `json:"needs_approval,omitempty"` // it would wait for the owner
+
+	Margin              decimal.Decimal `json:"margin,omitzero"`               // of a perpetual future: what the order sets aside
+	Leverage            decimal.Decimal `json:"leverage,omitzero"`             // with which it opens
+	Liquidation         decimal.Decimal `json:"liquidation,omitzero"`          // price that ends the position after the order; zero if none does
+	LiquidationDistance decimal.Decimal `json:"liquidation_distance,omitzero"` // from Price, in percent
 }
 
 // LimitLeft is what is left of a limit of the policy.
