@@ -367,7 +367,7 @@ func (s *session) step() {
 		s.apply(order.FromReport(o, s.report(o))...)
 		return
 	}
-	// What comes after is not about an order; a reset of the venue takes what the orders have from the positions.
+	// Later kinds are not about an order; a reset of the venue takes what the orders have from the positions.
 	kind := order.Kind(rapid.IntRange(int(order.KindCreated)+1, int(order.KindAdjusted)).Draw(t, "kind"))
 	s.apply(s.at(event(o.ID, kind)))
 }
