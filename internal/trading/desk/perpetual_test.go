@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func (perpetualMarket) Instrument(ctx context.Context, s market.Symbol) (provide
 // onPerp is a world whose venue is a paper account with a perpetual future.
 type onPerp struct {
 	*onPaper
-	rates []provider.Funding
+	rates atomic.Pointer[[]provider.Funding] // nil for none
 }
 
 // inPerp runs a test in such a world, with a leverage of 5.
@@ -68,7 +69,11 @@ func (p *onPerp) open() {
 		Leverage: func(s market.Symbol) decimal.Decimal { return p.policy.For(s).MaxLeverage.Value },
 		Funding: func(_ context.Context, _ market.Symbol, from, to time.Time) ([]provider.Funding, error) {
 			var found []provider.Funding
-			for _, r := range p.rates {
+			all := p.rates.Load()
+			if all == nil {
+				return nil, nil
+			}
+			for _, r := range *all {
 				if r.At.After(from) && !r.At.After(to) {
 					found = append(found, r)
 				}
@@ -275,7 +280,7 @@ func TestPerpetual_FundingIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	inPerp(t, func(p *onPerp) {
 		p.wants(p.place(short("0.5")), order.Filled)
-		p.rates = []provider.Funding{{At: time.Now().Add(30 * time.Second), Rate: 0.0001, Mark: 50000}, {At: time.Now().Add(2 * time.Hour), Rate: -0.0002, Mark: 50000}}
+		p.rates.Store(&[]provider.Funding{{At: time.Now().Add(30 * time.Second), Rate: 0.0001, Mark: 50000}, {At: time.Now().Add(2 * time.Hour), Rate: -0.0002, Mark: 50000}})
 		time.Sleep(3 * time.Minute)
 		want := func(funding string) {
 			t.Helper()
