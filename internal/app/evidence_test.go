@@ -64,20 +64,9 @@ func TestEvidence_InTheWordsOfModels(t *testing.T) {
 		`[{"interval":"1h","all":[{"value":{"indicator":"rsi","op":"<","value":100}},{"interval":"1d","value":{"price":"close","op":">","value":1}}]}]`,
 		`[{"price_above":1},{"symbol":"ETHUSDT","tf":"1d","value":{"price":"close","op":">","value":1}}]`,
 	} {
-		text, failed := p.placeJudged(fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"k%d","because":%s}`, i, because))
+		text, failed := p.settled("place_order", fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"k%d","because":%s}`, i, because))
 		if failed || !strings.Contains(text, `"status":"filled"`) || !strings.Contains(text, `"true":true`) || strings.Contains(text, `"true":false`) || strings.Contains(text, `"true":null`) {
 			t.Errorf("%s: %s", because, text)
-		}
-	}
-}
-
-// placeJudged places an order with reasons. A busy machine may give no verdict in time; the answer says that the call may be repeated.
-func (p *program) placeJudged(arguments string) (text string, failed bool) {
-	p.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		text, failed = p.call("place_order", arguments)
-		if !strings.Contains(text, "There was no verdict in time.") || time.Now().After(deadline) {
-			return text, failed
 		}
 	}
 }
@@ -136,7 +125,7 @@ func claimAbove(t *testing.T, p *program, all []shown) []claim {
 	for i, s := range all {
 		claims[i] = fmt.Sprintf(`{"interval":"1h","value":{"indicator":%q,"line":%q,"op":">","value":%s}}`, s.name, s.line, strconv.FormatFloat(s.value, 'f', -1, 64))
 	}
-	text, _ := p.placeJudged(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":true,"because":[` + strings.Join(claims, ",") + `]}`)
+	text, _ := p.settled("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":true,"because":[`+strings.Join(claims, ",")+`]}`)
 	var got found
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)

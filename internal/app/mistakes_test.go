@@ -96,7 +96,7 @@ func (j *mistakes) judge(kind, detail, claim string) string {
 	if err != "" {
 		return err
 	}
-	text, failed := j.placeJudged(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":` + strconv.FormatBool(kind == "always") + `,"because":[` + claim + `]}`)
+	text, failed := j.settled("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":`+strconv.FormatBool(kind == "always")+`,"because":[`+claim+`]}`)
 	switch kind {
 	case "false", "bar", "symbol":
 		return j.denied(text, failed, truth, claim)

@@ -67,7 +67,7 @@ func TestReasons_ThatAreNone(t *testing.T) {
 		{"a price below all prices", `[{"price_above":0}]`, `"field":"because[0].price_above"`},
 		{"a signal that there is not", `[{"indicator_signal":{"indicator":"macd","signal":"rises"}}]`, `"field":"because[0].indicator_signal.signal"`},
 	} {
-		if text, failed := p.placeJudged(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"because":` + c.because + `}`); !failed || !strings.Contains(text, c.want) {
+		if text, failed := p.settled("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"because":`+c.because+`}`); !failed || !strings.Contains(text, c.want) {
 			t.Errorf("%s: no %s in %s", c.name, c.want, text)
 		}
 	}
@@ -84,7 +84,7 @@ func TestReasons_OfScriptsAreNamedAsThat(t *testing.T) {
 	if text, failed := p.call("save_script", `{"name":"mine","source":"//@version=6\nindicator(\"RSI(14)\")\nplot(10, \"`+strings.ReplaceAll(title, `\n`, `\\n`)+`\")"}`); failed {
 		t.Fatal(text)
 	}
-	text, failed := p.placeJudged(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":true,"because":[{"interval":"1h","value":{"indicator":"mine","op":"<","value":30}}]}`)
+	text, failed := p.settled("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":true,"because":[{"interval":"1h","value":{"indicator":"mine","op":"<","value":30}}]}`)
 	const want = `"claim":"\"RSI(14) of BTCUSDT on 1h closes below 30...\" of the script mine of BTCUSDT on 1h closes below 30"`
 	if failed || !strings.Contains(text, want) {
 		t.Errorf("no %s in %s", want, text)
