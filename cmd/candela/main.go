@@ -37,7 +37,7 @@ func main() { os.Exit(process(app.Wired(), os.Stderr)) }
 func process(services app.Services, stderr io.Writer) int {
 	ctx := untilSignal(stderr, os.Exit)
 	return run(ctx, os.Args[1:], os.Environ(), app.Deps{
-		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Halts: haltSignals(), MakeRoom: fair.MakeRoom, Services: services,
+		Version: buildVersion(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Halts: haltSignals(), MakeRoom: fair.MakeRoom, Apart: fair.Apart, Services: services,
 	})
 }
 

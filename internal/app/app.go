@@ -36,6 +36,9 @@ type Deps struct {
 	// MakeRoom lets a server run so many more threads at a time, see fair.MakeRoom; nil where the
 	// process is not the program's own.
 	MakeRoom func(threads int)
+	// Apart runs long work that everything else should go before, see fair.Apart; nil where the
+	// process does other things too, which would keep it from going on.
+	Apart func(work func() error) error
 	Services
 
 	keepAlive time.Duration // as httpd.Config has it; only tests set it

@@ -10,7 +10,6 @@ import (
 	"candela/internal/data/marketdata"
 	"candela/internal/data/provider"
 	"candela/internal/data/upstream"
-	"candela/internal/kit/fair"
 	"candela/internal/kit/setting"
 )
 
@@ -28,7 +27,7 @@ func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
 	b.hosts.OnClockSkew = rt.skewed
 	if rt.Config.Trade {
-		b.hosts.Apart = fair.Apart
+		b.hosts.Apart = rt.Apart
 	}
 	env := provider.Env{Hosts: b.hosts, Now: time.Now}
 	providers, series, err := openVenues(rt.Venues, rt.Config, env)

@@ -14,7 +14,6 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/usage"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fair"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/run"
 	"candela/internal/operate/control"
@@ -262,7 +261,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		}
 		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
 		charts.Alerts, charts.Account, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.alerts
-		sharing.Apart = fair.Apart
+		sharing.Apart = rt.Apart
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	t.parts = append(t.parts, meterParts(t.meter)...)
