@@ -77,6 +77,7 @@ func TestPlan_ALackedTrailFollowsNothingOlder(t *testing.T) {
 				s.next(lost)
 				s.placed(s.sells(s.q("0.01"), ""))
 				s.move("50100")
+				synctest.Wait()
 				if killed {
 					s.kill()
 					s.start()
