@@ -63,12 +63,6 @@ func (t Tiers) At(notional decimal.Decimal) Tier {
 	return t[i]
 }
 
-// Maintenance returns the margin that a position of a notional must have.
-func (t Tiers) Maintenance(notional decimal.Decimal) decimal.Decimal {
-	tier := t.At(notional)
-	return notional.Mul(tier.Maintenance).Sub(tier.Amount)
-}
-
 // Liquidation returns the price at which a position has no more margin than it must have, and false where
 // no price does that. With margin M, quantity Q, entry E and s = 1 for a long, -1 for a short position it is
 //
