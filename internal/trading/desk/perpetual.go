@@ -26,11 +26,12 @@ func (q venueQuery) fetchFunding(ctx context.Context, a *venueState) {
 	}
 }
 
-// recordFunding records the payments that are not known yet, and what stands behind the positions.
+// recordFunding records the payments that are not known yet, and what stands behind the positions. Where nobody paid
+// there is nothing to record.
 func (l *loop) recordFunding(a venueState) {
 	var events []order.Event
 	for _, f := range a.funding {
-		if f.At.After(l.book.Position(f.Symbol).Funded) {
+		if !f.Amount.IsZero() && f.At.After(l.book.Position(f.Symbol).Funded) {
 			events = append(events, order.Event{Kind: order.KindFunded, At: l.now(), VenueAt: f.At, Funding: &f})
 		}
 	}

@@ -302,6 +302,25 @@ func TestPerpetual_FundingIsRecordedOnce(t *testing.T) {
 	})
 }
 
+// TestPerpetual_FundingOfNothing has a funding time at which nobody pays: nothing is recorded of it, however often it is read.
+func TestPerpetual_FundingOfNothing(t *testing.T) {
+	t.Parallel()
+	inPerp(t, func(p *onPerp) {
+		p.wants(p.place(short("0.5")), order.Filled)
+		p.rates.Store(&[]provider.Funding{{At: time.Now().Add(30 * time.Second), Mark: 50000}})
+		time.Sleep(time.Hour)
+		recorded := 0
+		for _, e := range p.store.Audit() {
+			if e.Event.Kind == order.KindFunded {
+				recorded++
+			}
+		}
+		if recorded != 0 {
+			t.Errorf("%d payments of nothing are recorded", recorded)
+		}
+	})
+}
+
 func TestPerpetual_RefusedWithoutLeverage(t *testing.T) {
 	t.Parallel()
 	inPerp(t, func(p *onPerp) {
