@@ -77,22 +77,5 @@ func (l *loop) checkLiquidations() {
 			near[s.String()] = why
 		}
 	}
-	for subject, why := range near {
-		l.restrictOnce(guard.Restriction{Kind: guard.NearEnd, Subject: subject, Reason: why})
-	}
-	for _, r := range l.state.Restrictions {
-		if r.Kind == guard.NearEnd && near[r.Subject] == "" {
-			l.liftRestriction(r.Kind, r.Subject)
-		}
-	}
-}
-
-// restrictOnce restricts trading unless it is restricted for that already.
-func (l *loop) restrictOnce(r guard.Restriction) {
-	for _, known := range l.state.Restrictions {
-		if known.Kind == r.Kind && known.Subject == r.Subject {
-			return
-		}
-	}
-	l.restrict(l.systemCaller(), r)
+	l.restrictFor(guard.NearEnd, near)
 }

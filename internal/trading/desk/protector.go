@@ -59,7 +59,7 @@ func (l *loop) protectChanged() {
 	l.protector.started = true
 	l.watchLacking(found.lacking)
 	l.showGaps(found.gaps)
-	l.restrictUnprotected(found.late)
+	l.restrictFor(guard.Unprotected, found.late)
 	l.reportState()
 }
 
@@ -97,18 +97,6 @@ func (l *loop) forgetUnseen(seen map[string]bool) {
 	maps.DeleteFunc(l.protector.tries, func(key string, _ *attempts) bool { return gone(key) })
 	maps.DeleteFunc(l.protector.dust, func(key string, _ order.Gap) bool { return gone(key) })
 	maps.DeleteFunc(l.protector.passed, func(key string, _ bool) bool { return gone(key) })
-}
-
-// restrictUnprotected restricts trading for the symbols that are named with a reason, and no others.
-func (l *loop) restrictUnprotected(late map[string]string) {
-	for subject, why := range late {
-		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
-	}
-	for _, r := range l.state.Restrictions {
-		if r.Kind == guard.Unprotected && late[r.Subject] == "" {
-			l.liftRestriction(r.Kind, r.Subject)
-		}
-	}
 }
 
 // planOld records a plan for symbols of an account that was written before there were plans.

@@ -38,6 +38,18 @@ func (l *loop) liftRestriction(k guard.RestrictionKind, subject string) {
 	}
 }
 
+// restrictFor restricts trading of a kind for the subjects that are named with a reason, and no others.
+func (l *loop) restrictFor(k guard.RestrictionKind, why map[string]string) {
+	for subject, reason := range why {
+		l.restrict(l.systemCaller(), guard.Restriction{Kind: k, Subject: subject, Reason: reason})
+	}
+	for _, r := range l.state.Restrictions {
+		if r.Kind == k && why[r.Subject] == "" {
+			l.liftRestriction(k, r.Subject)
+		}
+	}
+}
+
 // setState sets and saves the trading state. It is in force even if saving fails; then
 // onTick retries.
 func (l *loop) setState(by principal.Caller, next guard.State) {
