@@ -85,15 +85,12 @@ func (r *reader) text(at string, raw json.RawMessage, text string, where place) 
 		return r.condition(at, json.RawMessage(text), where)
 	}
 	s := sentence{library: r.library, interval: r.interval}
-	right, ok := s.read(text, where)
+	right, ok := s.readAny(text, where)
 	if !ok && where != alone {
 		right, ok = s.onOwnBars(text, where)
 	}
 	if !ok {
-		signal, known := r.signalText(text)
-		if right = string(signal); !known {
-			return raw
-		}
+		return raw
 	}
 	r.say(quote(echo(text)) + " is " + right)
 	return json.RawMessage(right)

@@ -221,12 +221,9 @@ func (c *call) onBars(name string, raw json.RawMessage) json.RawMessage {
 	if c.has("interval") && (err != nil || given != interval) {
 		return raw // two lengths
 	}
-	read, ok := sentence{library: c.library, interval: interval}.read(rest, alone)
+	read, ok := sentence{library: c.library, interval: interval}.readAny(rest, alone)
 	if !ok {
-		signal, known := (&reader{library: c.library}).signalText(rest)
-		if read = string(signal); !known {
-			return raw
-		}
+		return raw
 	}
 	read = closing(read)
 	c.put(name, json.RawMessage(read))
@@ -260,12 +257,9 @@ func (s sentence) onOwnBars(words string, where place) (string, bool) {
 		return "", false
 	}
 	s.interval = interval
-	read, ok := s.read(rest, where)
+	read, ok := s.readAny(rest, where)
 	if !ok {
-		signal, known := (&reader{library: s.library}).signalText(rest)
-		if read = string(signal); !known {
-			return "", false
-		}
+		return "", false
 	}
 	raw := json.RawMessage(closing(read))
 	if isListOf("all", raw) || isListOf("any", raw) {

@@ -190,6 +190,15 @@ func (s sentence) read(words string, where place) (string, bool) {
 	return s.compare(left, op, right, where)
 }
 
+// readAny returns the condition or the signal that words mean, as JSON.
+func (s sentence) readAny(words string, where place) (string, bool) {
+	if condition, ok := s.read(words, where); ok {
+		return condition, true
+	}
+	signal, ok := (&reader{library: s.library}).signalText(words)
+	return string(signal), ok
+}
+
 // joined reads several conditions.
 func (s sentence) joined(parts []string, kind string) (string, bool) {
 	all := make([]string, len(parts))
