@@ -62,7 +62,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 	if shared, ok := store.(interface {
-		Confirm(ctx context.Context, by principal.Caller) error
+		Confirm(ctx context.Context, by principal.Caller) (time.Time, error)
 	}); ok {
 		cfg.Confirm = shared.Confirm
 	}

@@ -112,12 +112,15 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 		keepLogins: rt.removeLogins,
 		survives:   func(oauth.Token) bool { return true },
 		trading:    func(t *trading) (side, error) { return r.side(rt, t) },
-		confirm:    func(ctx context.Context, by principal.Caller) error { return r.conn.AwaitConfirmed(ctx, by) },
-		reconnect:  reconnectAfter,
-		peers:      r.members,
-		cluster:    &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
-		last:       []lifecycle.Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
-		close:      r.close,
+		confirm: func(ctx context.Context, by principal.Caller) error {
+			_, err := r.conn.AwaitConfirmed(ctx, by)
+			return err
+		},
+		reconnect: reconnectAfter,
+		peers:     r.members,
+		cluster:   &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
+		last:      []lifecycle.Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
+		close:     r.close,
 	}, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"candela/internal/kit/retry"
+	"candela/internal/kit/sendby"
 	"candela/lib/fault"
 )
 
@@ -185,6 +186,8 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error, err
 		}
 		return nil, nil, ctx.Err()
 	case failure == nil:
+	case failure.Reason == Late:
+		v = abandoned
 	case failure.Reason == Throttled:
 		v, o.pause = throttled, failure.RetryAfter
 	case failure.Reason == NoResponse || failure.Reason == Malformed || failure.Status >= 500:
@@ -231,6 +234,12 @@ func (c *Client) send(ctx context.Context, r Request) (*Response, *Error) {
 	client := c.host.rest
 	if r.Method != http.MethodGet {
 		client = c.host.writes
+	}
+	// Directly before it leaves: the process may have stood still.
+	if left, limited := sendby.Left(ctx); limited && left <= 0 && r.Method != http.MethodGet {
+		e := c.failure(r, Late, "not sent, because "+sendby.ErrLate.Error())
+		e.notSent = true
+		return nil, e
 	}
 	asked := time.Now()
 	got, err := client.Do(req)

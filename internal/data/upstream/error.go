@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/kit/sendby"
 	"candela/lib/fault"
 )
 
@@ -19,6 +20,7 @@ const (
 	Refused                      // an error response
 	Throttled                    // the host asks for a pause: 429 or 418
 	LocalLimit                   // not sent, to spare the host
+	Late                         // not sent: what allowed it was out of date
 	Malformed                    // a success whose content cannot be used
 	TooLarge                     // more than MaxBytes
 )
@@ -42,10 +44,13 @@ type Error struct {
 	down       bool // of LocalLimit: the circuit breaker is open
 }
 
-// Unwrap returns ErrNotSent if nothing was sent.
-func (e *Error) Unwrap() error {
-	if e.notSent {
-		return ErrNotSent
+// Unwrap returns ErrNotSent if nothing was sent, with sendby.ErrLate if it was too late.
+func (e *Error) Unwrap() []error {
+	switch {
+	case e.Reason == Late:
+		return []error{ErrNotSent, sendby.ErrLate}
+	case e.notSent:
+		return []error{ErrNotSent}
 	}
 	return nil
 }
@@ -98,6 +103,8 @@ func (e *Error) fault() error {
 			f.Code = "rate_limited"
 		}
 		f.Message = fmt.Sprintf("%s: %s; try again in %v", e.about(), e.Message, e.waitTime())
+	case e.Reason == Late:
+		f.Message = e.about() + ": " + e.Message
 	case e.Reason == Malformed, e.Reason == TooLarge:
 		f.Code = "bad_answer"
 		f.Message = e.about() + ": " + e.Message

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candela/internal/data/upstream"
+	"candela/internal/kit/sendby"
 	"candela/internal/testkit/fake"
 	"candela/lib/fault"
 )
@@ -83,6 +84,29 @@ func TestDo_SaysWhetherAnythingWasSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDo_AChangeThatIsLateDoesNotLeave holds a request up until what allowed it no longer counts: by the
+// limiter, as a process that was stopped would be. A question may leave at any time.
+func TestDo_AChangeThatIsLateDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	v := &venue{reply: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }}
+	within(t, v, func(t *testing.T, h *upstream.Hosts) {
+		t.Helper()
+		c := h.Client(config())
+		ctx := sendby.With(t.Context(), time.Now().Add(time.Second))
+		if _, err := c.Do(ctx, upstream.Request{Method: http.MethodPost, Path: "/orders", Body: "{}"}); err != nil || v.count() != 1 {
+			t.Errorf("in time, asked %d times: %v", v.count(), err)
+		}
+		c.Pause(2 * time.Second)
+		_, err := c.Do(ctx, upstream.Request{Method: http.MethodPost, Path: "/orders", Body: "{}"})
+		if !errors.Is(err, upstream.ErrNotSent) || !errors.Is(err, sendby.ErrLate) || !fault.Of(err).Retryable || v.count() != 1 {
+			t.Errorf("late, asked %d times: %v", v.count(), err)
+		}
+		if _, err := c.Do(ctx, upstream.Request{Path: "/orders"}); err != nil {
+			t.Errorf("a question: %v", err)
+		}
+	})
 }
 
 // TestDo_DoesNotSendAPostAgainOnAnotherConnection closes kept connections under

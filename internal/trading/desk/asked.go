@@ -39,7 +39,7 @@ func (d *Desk) Withdraw(ctx context.Context, caller principal.Caller, id string)
 	}
 	caller, err := d.authorize(caller)
 	if err == nil {
-		err = d.confirm(ctx, caller)
+		_, err = d.confirm(ctx, caller)
 	}
 	if err != nil {
 		return err

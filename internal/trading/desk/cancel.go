@@ -24,7 +24,7 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	if err != nil {
 		return order.Order{}, err
 	}
-	if err := d.confirm(ctx, caller); err != nil {
+	if _, err := d.confirm(ctx, caller); err != nil {
 		return order.Order{}, err
 	}
 	var t *callResult

@@ -3,10 +3,15 @@ package desk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/kit/principal"
+	"candela/internal/kit/sendby"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
 )
@@ -18,11 +23,11 @@ type confirmations struct {
 	asked []principal.Caller
 }
 
-func (c *confirmations) confirm(_ context.Context, by principal.Caller) error {
+func (c *confirmations) confirm(_ context.Context, by principal.Caller) (time.Time, error) {
 	if c.asked = append(c.asked, by); len(c.asked) <= c.yes {
-		return nil
+		return time.Time{}, nil
 	}
-	return c.then
+	return time.Time{}, c.then
 }
 
 // The desk asks before it records an order and again before it sends it.
@@ -63,6 +68,48 @@ func TestConfirm_NothingIsSentForALoginThatHasEnded(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// lateBroker is a broker at which the first orders do not leave while the confirmation counts.
+type lateBroker struct {
+	*brokertest.Memory
+
+	late int
+}
+
+func (b *lateBroker) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
+	if _, limited := sendby.Left(ctx); !limited {
+		return order.Report{}, errors.New("the order may leave at any time")
+	}
+	if b.late--; b.late >= 0 {
+		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotSent, sendby.ErrLate)
+	}
+	return b.Memory.Submit(ctx, o)
+}
+
+// An order that did not leave while the confirmation counted is confirmed again, a few times.
+func TestConfirm_AgainForWhatDidNotLeaveInTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ late, asked, sent int }{{0, 2, 1}, {2, 4, 1}, {3, 4, 0}} {
+		inWorld(t, func(w *world) {
+			w.stop()
+			asked := 0
+			w.broker = &lateBroker{w.venue, c.late}
+			w.confirm = func(context.Context, principal.Caller) (time.Time, error) {
+				asked++
+				return time.Now().Add(time.Second), nil
+			}
+			w.start()
+			w.AwaitReconciled(w.t.Context())
+			o, err := w.Place(w.t.Context(), caller(), limit("0.1", "48000"))
+			if f := fault.Of(err); c.sent == 1 && err != nil || c.sent == 0 && (f == nil || f.Code != "not_sent" && !f.Retryable) {
+				w.t.Errorf("placed: %v", err)
+			}
+			if asked != c.asked || w.taken(o.ID) != c.sent {
+				w.t.Errorf("late %d times: asked %d times, sent %d times, want %d and %d", c.late, asked, w.taken(o.ID), c.asked, c.sent)
+			}
 		})
 	}
 }

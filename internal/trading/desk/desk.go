@@ -23,6 +23,7 @@ import (
 
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/sendby"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -111,8 +112,9 @@ type Config struct {
 	Judge func(ctx context.Context, owner principal.Owner, s market.Symbol, claims []order.Claim) []order.Evidence
 	// Confirm returns an error if a caller may no longer trade, or this desk no longer manages the
 	// account: it asks those who decide that, because this process may have been stopped since it last
-	// heard of them. It is called directly before a change; nil where nobody else decides.
-	Confirm func(ctx context.Context, by principal.Caller) error
+	// heard of them. It is called directly before a change, which must leave before the time that it
+	// returns, zero for at any time; nil where nobody else decides.
+	Confirm func(ctx context.Context, by principal.Caller) (time.Time, error)
 	Log     *slog.Logger
 	Now     func() time.Time
 	// Rand returns numbers in [0, 1) for jitter.
@@ -213,12 +215,14 @@ func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	}
 }
 
-// confirm calls Confirm, if there is one.
-func (d *Desk) confirm(ctx context.Context, by principal.Caller) error {
+// confirm calls Confirm, if there is one. What is done with the context that it returns leaves while the
+// answer counts.
+func (d *Desk) confirm(ctx context.Context, by principal.Caller) (context.Context, error) {
 	if d.cfg.Confirm == nil {
-		return nil
+		return ctx, nil
 	}
-	return d.cfg.Confirm(ctx, by)
+	until, err := d.cfg.Confirm(ctx, by)
+	return sendby.With(ctx, until), err
 }
 
 // authorize maps the caller to the account owner, or returns an error for others.

@@ -52,7 +52,7 @@ type world struct {
 	resolve func(market.Symbol) (market.Symbol, error)
 	asked   func(order.Order)
 	bars    func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
-	confirm func(ctx context.Context, by principal.Caller) error
+	confirm func(ctx context.Context, by principal.Caller) (time.Time, error)
 	assets  bool
 	paper   bool          // the venue is the paper account
 	ahead   *atomic.Int64 // of the desk's clock before the test's; nil for none

@@ -71,7 +71,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	r.Evidence, r.Conditions = judged()
 	for {
 		if !r.DryRun {
-			if err := d.confirm(ctx, caller); err != nil {
+			if _, err := d.confirm(ctx, caller); err != nil {
 				return order.Placed{}, err
 			}
 		}

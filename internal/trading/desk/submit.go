@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
+	"candela/internal/kit/sendby"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -34,12 +35,26 @@ func (l *loop) departing(head order.Order) []order.Order {
 	return append([]order.Order{head}, l.legs(head)...)
 }
 
+// maxConfirms is how often orders are confirmed that did not leave while the answer counted.
+const maxConfirms = 3
+
 // submit sends orders in one request, unless the process stood still since they were
 // queued: another process may have taken over the account, or revoked the login.
 func (l *loop) submit(ctx context.Context, caller principal.Caller, orders []order.Order, requestedAt time.Time) ([]order.Report, error) {
-	if err := cmp.Or(l.confirmSend(ctx, caller), l.checkStale(orders[0], requestedAt)); err != nil {
-		return nil, err
+	for tries := 1; ; tries++ {
+		confirmed, err := l.confirmSend(ctx, caller)
+		if err := cmp.Or(err, l.checkStale(orders[0], requestedAt)); err != nil {
+			return nil, err
+		}
+		reports, err := l.request(confirmed, orders)
+		if tries == maxConfirms || !errors.Is(err, sendby.ErrLate) || !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
+			return reports, err
+		}
 	}
+}
+
+// request sends orders in one request.
+func (l *loop) request(ctx context.Context, orders []order.Order) ([]order.Report, error) {
 	if len(orders) == 1 {
 		r, err := l.cfg.Broker.Submit(ctx, orders[0].Outgoing())
 		return []order.Report{r}, err
@@ -63,16 +78,17 @@ func (l *loop) checkStale(o order.Order, requestedAt time.Time) error {
 	return nil
 }
 
-// confirmSend returns the error of orders of a caller that may no longer be sent.
-func (l *loop) confirmSend(ctx context.Context, caller principal.Caller) error {
-	err := l.confirm(ctx, caller)
+// confirmSend returns the context in which orders of a caller are sent, or the error of orders that may no
+// longer be sent.
+func (l *loop) confirmSend(ctx context.Context, caller principal.Caller) (context.Context, error) {
+	ctx, err := l.confirm(ctx, caller)
 	switch {
 	case err == nil:
-		return nil
+		return ctx, nil
 	case fault.KindOf(err) == fault.Unauthorized:
-		return notSent("%s", revokedText)
+		return ctx, notSent("%s", revokedText)
 	default:
-		return notSent("whether the order may still be sent could not be confirmed: %s", publicReason(err))
+		return ctx, notSent("whether the order may still be sent could not be confirmed: %s", publicReason(err))
 	}
 }
 

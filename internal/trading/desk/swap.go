@@ -29,7 +29,7 @@ func (l *loop) swap(head string, d *deferred) bool {
 	}
 	l.sends.add(func(ctx context.Context) func() {
 		var swapped broker.Swapped
-		err := l.confirmSend(ctx, d.caller)
+		ctx, err := l.confirmSend(ctx, d.caller)
 		if err == nil {
 			swapped, err = swapper.Swap(ctx, ended, outgoing(groups))
 		}

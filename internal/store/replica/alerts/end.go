@@ -112,7 +112,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 		return err
 	}
 	if by := changed[0].by; by.Key != "" {
-		if err := s.alerts.Confirm(ctx, by); err != nil {
+		if changes[0].By, err = s.alerts.Confirm(ctx, by); err != nil {
 			return err
 		}
 	}

@@ -95,10 +95,11 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 	}
 	subject := s.alertSubject(&a)
 	return s.alerts.RetryWrite(ctx, "create alert", func(ctx context.Context) error {
-		if err := s.alerts.Confirm(ctx, by); err != nil {
+		until, err := s.alerts.Confirm(ctx, by)
+		if err != nil {
 			return err
 		}
-		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true}, noted)
+		_, err = s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true, By: until}, noted)
 		if !errors.Is(err, conn.ErrConflict) {
 			return err
 		}

@@ -3,13 +3,13 @@ package conn
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
+	"candela/internal/kit/sendby"
 )
 
 // A Check asks the servers whether a caller may still change something. Its error is a fault of kind
@@ -22,29 +22,27 @@ type Check func(ctx context.Context, by principal.Caller) error
 // order is sent.
 const confirmedFor = time.Second
 
-// errOutdated means that the answers to checks came too late to count.
-var errOutdated = errors.New("the confirmation of the login is out of date")
-
 // AddCheck adds a check. It must be called before anything is changed over the connection.
 func (c *Conn) AddCheck(check Check) { c.checks = append(c.checks, check) }
 
 // Confirm asks the servers, and not what this replica knows, whether a caller may still change
 // something: this process may have been stopped while another replica revoked a login. Call it
-// directly before the change. more are checks for this change. All are asked at once. It tries once.
-func (c *Conn) Confirm(ctx context.Context, by principal.Caller, more ...Check) error {
-	asked := time.Now()
+// directly before the change, which must leave before the time that it returns. more are checks for this
+// change. All are asked at once. It tries once.
+func (c *Conn) Confirm(ctx context.Context, by principal.Caller, more ...Check) (time.Time, error) {
+	until := time.Now().Add(confirmedFor)
 	checks := slices.Concat(more, c.checks)
 	questions := make([]func() error, len(checks))
 	for i, check := range checks {
 		questions[i] = func() error { return check(ctx, by) }
 	}
 	if err := Together(questions...); err != nil {
-		return err
+		return time.Time{}, err
 	}
-	if Elapsed(asked, time.Now()) > confirmedFor {
-		return errOutdated
+	if sendby.Until(until) <= 0 {
+		return time.Time{}, sendby.ErrLate
 	}
-	return nil
+	return until, nil
 }
 
 // Together calls functions at the same time, so that several reads take as long as one. It returns
@@ -60,19 +58,17 @@ func Together(all ...func() error) error {
 }
 
 // AwaitConfirmed is Confirm that tries again while the servers do not answer in time.
-func (c *Conn) AwaitConfirmed(ctx context.Context, by principal.Caller, more ...Check) error {
-	return Unavailable("confirm the login", c.RetryRead(ctx, func(ctx context.Context) error { return c.Confirm(ctx, by, more...) }))
+func (c *Conn) AwaitConfirmed(ctx context.Context, by principal.Caller, more ...Check) (until time.Time, err error) {
+	err = c.RetryRead(ctx, func(ctx context.Context) error {
+		until, err = c.Confirm(ctx, by, more...)
+		return err
+	})
+	return until, Unavailable("confirm the login", err)
 }
 
 // OutliveConfirmations waits until no answer to a check counts that was given before the call. Call it
 // after a revocation was written and before it is acknowledged: what was confirmed before it is done
 // by then.
 func (c *Conn) OutliveConfirmations(ctx context.Context) {
-	_ = retry.Sleep(ctx, confirmedFor+confirmedFor/5) // more, for what follows a confirmation
-}
-
-// Elapsed returns the time between two readings of the clock, and counts a standstill of the machine,
-// in which the monotonic clock does not advance, and a step of the wall clock backwards as none.
-func Elapsed(from, to time.Time) time.Duration {
-	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+	_ = retry.Sleep(ctx, confirmedFor+sendby.Travel+confirmedFor*3/10) // more, for clocks that differ
 }

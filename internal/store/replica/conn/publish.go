@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/seal"
+	"candela/internal/kit/sendby"
 )
 
 const (
@@ -47,6 +48,7 @@ type Change struct {
 	WholeStream   bool          // compare with the stream's last message instead; only for the first of a batch
 	Revision      uint64        // 0 for a subject, or a stream, without messages
 	TTL           time.Duration // 0 for no expiry
+	By            time.Time     // it must leave before, zero for at any time
 }
 
 // message seals a change. seq is its sequence number in the stream, 0 if unknown.
@@ -83,6 +85,9 @@ func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (f
 			seq = at.Revision + 1 + uint64(i)
 		}
 		m := c.message(stream, ch, seq)
+		if !ch.By.IsZero() && sendby.Until(ch.By) <= 0 {
+			return 0, sendby.ErrLate
+		}
 		if batch != "" {
 			m.Header.Set(batchID, batch)
 			m.Header.Set(batchSeq, strconv.Itoa(i+1))

@@ -214,7 +214,7 @@ func (o *Store) checkWriter(ctx context.Context) error {
 // Confirm asks the servers, and not what this replica knows, whether an order of a caller may be sent:
 // this is still the writer, and the caller's login is in force. This process may have been stopped
 // while another replica took over or revoked the login.
-func (o *Store) Confirm(ctx context.Context, by principal.Caller) error {
+func (o *Store) Confirm(ctx context.Context, by principal.Caller) (time.Time, error) {
 	return o.AwaitConfirmed(ctx, by, func(ctx context.Context, _ principal.Caller) error {
 		err := o.checkWriter(ctx)
 		if errors.Is(err, errForged) {

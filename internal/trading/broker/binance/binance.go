@@ -189,7 +189,7 @@ func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject str
 		if err := b.clock.ready(ctx); err != nil {
 			return nil, err
 		}
-		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, QueryFunc: b.signed(params)})
+		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, QueryFunc: b.signed(params, widest)})
 		if codeOf(err) != codeTimestamp {
 			return resp, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	rules "candela/internal/data/provider/binance"
 	"candela/internal/data/upstream"
+	"candela/internal/kit/sendby"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
@@ -101,10 +102,13 @@ func (b *Broker) change(ctx context.Context, method, path string, o order.Spec, 
 	if err := b.clock.ready(ctx); err != nil {
 		return nil, fmt.Errorf("%w: the venue's clock was not read: %w", broker.ErrNotSent, err)
 	}
-	resp, err := b.orders.Do(ctx, upstream.Request{Method: method, Path: path, Weight: weightOrder, Subject: spelled, QueryFunc: b.signed(params)})
+	resp, err := b.orders.Do(ctx, upstream.Request{Method: method, Path: path, Weight: weightOrder, Subject: spelled, QueryFunc: b.signed(params, windowOf(ctx))})
 	if err != nil {
 		if codeOf(err) == codeTimestamp {
 			b.clock.doubt() // it was not done; the next one is signed with a better time
+			if _, limited := sendby.Left(ctx); limited {
+				return nil, fmt.Errorf("%w: %w: %w", broker.ErrNotSent, sendby.ErrLate, explain(err, o, spelled))
+			}
 		}
 		return nil, failed(err, o, spelled)
 	}

@@ -1,6 +1,7 @@
 package binance
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -13,14 +14,30 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"candela/internal/kit/secret"
+	"candela/internal/kit/sendby"
 )
 
-// recvWindow is how late a request may arrive, in milliseconds: the venue does
-// not carry out what is older, so that an order held up on the way does not appear
-// long after it was given up.
-const recvWindow = "5000"
+// recvWindow is how late a request may arrive: the venue does not carry out what is
+// older, so that an order held up on the way does not appear long after it was given up.
+const recvWindow = 5 * time.Second
+
+// widest is the window of a question.
+func widest() time.Duration { return recvWindow }
+
+// windowOf returns the window of a change with ctx: what was allowed for a while may not
+// arrive much later.
+func windowOf(ctx context.Context) func() time.Duration {
+	return func() time.Duration {
+		left, limited := sendby.Left(ctx)
+		if !limited {
+			return recvWindow
+		}
+		return min(recvWindow, max(left, 0)+sendby.Travel)
+	}
+}
 
 // signer returns the signature of a payload.
 type signer func(payload string) string
@@ -62,10 +79,13 @@ func newEd25519(text string) (signer, error) {
 // stamp returns the venue's time as it is signed.
 func (b *Broker) stamp() string { return strconv.FormatInt(b.clock.now().UnixMilli(), 10) }
 
+// millis writes a duration as the venue reads it.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
 // signed returns what makes a signed query at the time it goes out.
-func (b *Broker) signed(params url.Values) func() string {
+func (b *Broker) signed(params url.Values, window func() time.Duration) func() string {
 	return func() string {
-		payload := "recvWindow=" + recvWindow + "&timestamp=" + b.stamp()
+		payload := "recvWindow=" + millis(window()) + "&timestamp=" + b.stamp()
 		if len(params) > 0 {
 			payload = params.Encode() + "&" + payload
 		}
@@ -76,8 +96,8 @@ func (b *Broker) signed(params url.Values) func() string {
 // subscription returns the signed request for the account's reports. Over the
 // WebSocket API the payload is sorted by name.
 func (b *Broker) subscription(id string) []byte {
-	key, at := b.config.Key.Reveal(), b.stamp()
-	signature := b.sign("apiKey=" + key + "&recvWindow=" + recvWindow + "&timestamp=" + at)
+	key, at, late := b.config.Key.Reveal(), b.stamp(), millis(recvWindow)
+	signature := b.sign("apiKey=" + key + "&recvWindow=" + late + "&timestamp=" + at)
 	return []byte(`{"id":` + strconv.Quote(id) + `,"method":"userDataStream.subscribe.signature","params":{"apiKey":` + strconv.Quote(key) +
-		`,"recvWindow":` + recvWindow + `,"timestamp":` + at + `,"signature":` + strconv.Quote(signature) + `}}`)
+		`,"recvWindow":` + late + `,"timestamp":` + at + `,"signature":` + strconv.Quote(signature) + `}}`)
 }

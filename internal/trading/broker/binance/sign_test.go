@@ -7,9 +7,11 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,8 +21,10 @@ import (
 
 	"candela/internal/data/upstream"
 	"candela/internal/kit/secret"
+	"candela/internal/kit/sendby"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
@@ -50,6 +54,59 @@ func privateKey(t *testing.T, key any) string {
 		t.Fatal(err)
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// TestSign_AChangeArrivesInTime holds that the venue refuses what was allowed for a while and arrives
+// later, and that this counts as not sent; other changes have the whole window.
+func TestSign_AChangeArrivesInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, server := fake.NewNetwork(), venue.New(venue.Config{})
+		var windows []string
+		under := time.Duration(0) // how long a change is under way
+		defer network.Serve(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				windows = append(windows, r.URL.Query().Get("recvWindow"))
+				time.Sleep(under)
+			}
+			server.ServeHTTP(w, r)
+		}))()
+		server.Pin("BTCUSDT", decimal.NewFromInt(50_000))
+		b := connect(t, network)
+		place := func(ctx context.Context, id string) error {
+			o := spec(order.Buy, "0.01", "")
+			o.ID = id
+			_, err := b.Submit(ctx, o)
+			return err
+		}
+		for _, c := range []struct {
+			id    string
+			soon  bool
+			under time.Duration
+			late  bool
+		}{
+			{"any", false, 3 * time.Second, false},
+			{"soon", true, 0, false},
+			{"slow", true, 1500 * time.Millisecond, false},
+			{"late", true, 1700 * time.Millisecond, true},
+		} {
+			under = c.under
+			ctx := t.Context()
+			if c.soon {
+				ctx = sendby.With(ctx, time.Now().Add(900*time.Millisecond))
+			}
+			err := place(ctx, c.id)
+			if !c.late && err != nil || c.late && (!errors.Is(err, sendby.ErrLate) || !errors.Is(broker.Outcome(err), broker.ErrNotSent)) {
+				t.Errorf("%s: %v", c.id, err)
+			}
+		}
+		if want := []string{"5000", "1600", "1600", "1600"}; !slices.Equal(windows, want) {
+			t.Errorf("windows %q, want %q", windows, want)
+		}
+		if n := len(server.Orders()); n != 3 {
+			t.Errorf("the venue has %d orders, want 3", n)
+		}
+	})
 }
 
 // TestSign_Ed25519 trades with a key of that kind: over REST and over the stream.
