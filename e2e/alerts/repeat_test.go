@@ -170,20 +170,69 @@ func onBar(fire int, closed time.Time, value float64) string {
 	return fmt.Sprintf("#%d at %s: %v", fire, closed.UTC().Format(time.DateTime), value)
 }
 
-// catchUp runs the program until it reports nothing for a while, and returns what polling
-// delivered.
-func catchUp(t *testing.T, home, venue string) *notes {
+// follower is a program that finds what it missed, and what polling delivered of it.
+type follower struct {
+	*notes
+
+	p *program
+	c client
+}
+
+func follow(t *testing.T, home, venue string) *follower {
 	t.Helper()
 	n := newNotes()
 	p := start(t, "--mcp", "--trade", "--home", home, "--binance-url", venue)
-	c := connectPipes(p, n.push)
-	for quiet := 0; quiet < 4; quiet++ { // prices go on firing, a few at a time
-		if n.poll(must(t, c, "get_notifications", `{"wait_seconds":1}`)) > 10 {
-			quiet = 0
+	return &follower{n, p, connectPipes(p, n.push)}
+}
+
+// polledAgain returns what polling delivered, by alert and in the order of the firings.
+func (f *follower) polledAgain(t *testing.T) again {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := again{make(map[string][]numbered)}
+	for id, records := range f.polled {
+		for _, record := range records {
+			var n numbered
+			if err := json.Unmarshal([]byte(record), &n); err != nil {
+				t.Fatal(err)
+			}
+			a.firings[id] = append(a.firings[id], n)
+		}
+		slices.SortFunc(a.firings[id], func(x, y numbered) int { return x.Fire - y.Fire })
+	}
+	return a
+}
+
+// catchUp polls two programs until both have delivered the same firings on bars up to a time, those of
+// compounds as the bars have them, and then report little for a while: prices go on firing, a few at a
+// time. What is still missing after three minutes is missing.
+func catchUp(t *testing.T, all []alert.Alert, known map[string]*tape.Compound, made, until time.Time, both ...*follower) {
+	t.Helper()
+	same := func() bool {
+		one, other := both[0].polledAgain(t), both[1].polledAgain(t)
+		return !slices.ContainsFunc(all, func(a alert.Alert) bool {
+			if a.Condition.Type.OnPrice() {
+				return false
+			}
+			got := one.onBars(a.ID, until)
+			return !slices.Equal(got, other.onBars(a.ID, until)) || known[a.ID] != nil && !slices.Equal(got, due(known[a.ID], made, until))
+		})
+	}
+	deadline := time.Now().Add(3 * time.Minute)
+	for quiet := 0; quiet < 4 && time.Now().Before(deadline); quiet++ {
+		for _, f := range both {
+			if f.poll(must(t, f.c, "get_notifications", `{"wait_seconds":1}`)) > 10 {
+				quiet = -1
+			}
+		}
+		if quiet >= 0 && !same() {
+			quiet = -1
 		}
 	}
-	p.term(t)
-	return n
+	for _, f := range both {
+		f.p.term(t)
+	}
 }
 
 // TestCrash_RepeatsFireEachNumberOnce kills the program while it finds and commits firings
@@ -208,8 +257,8 @@ func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 		verify(t, home)
 	}
 	until := time.Now()
-	delivered := catchUp(t, home, venue)
-	catchUp(t, quiet, venue)
+	crashedOne, calmOne := follow(t, home, venue), follow(t, quiet, venue)
+	catchUp(t, all, known, made, until, crashedOne, calmOne)
 	got, want := readAgain(t, home), readAgain(t, quiet)
 	onBars, onPrices, onSeveral := 0, 0, 0
 	for i := range all {
@@ -234,7 +283,7 @@ func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 			}
 		}
 	}
-	polled := delivered.names(t)
+	polled := crashedOne.names(t)
 	for _, firings := range got.firings {
 		for _, f := range firings {
 			if !polled[f.name()] && f.Triggered.Before(until) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/alerting/alert"
 	"candela/internal/trading/order"
 	"candela/lib/market"
@@ -101,6 +103,18 @@ func claimsHaveValues(t *testing.T, p *program, all []shown, end time.Time) bool
 	return true
 }
 
+// denied returns a comparison with itself that is false: above, or below where the value has reached a
+// bound that it is never above.
+func (s shown) denied() alert.Op {
+	above := alert.Alert{Symbol: market.Symbol{Name: "BTCUSDT"}, Interval: market.Hour1, Condition: alert.Condition{
+		Type: alert.Value, Op: alert.Greater, Left: alert.Operand{Indicator: s.name, Line: s.line}, Right: alert.Operand{Number: decimal.NewFromFloat(s.value)},
+	}}
+	if above.Normalize(ta.Library{}) == nil && above.Condition.CheckReach(ta.Library{}, "value") == nil {
+		return alert.Greater
+	}
+	return alert.Less
+}
+
 // mayBeClaimed reports whether a condition may be about a line: its values stay, and follow from the bars alone. A
 // running sum depends on the bar at which it begins, which the answer names.
 func mayBeClaimed(name, line string) bool {
@@ -123,7 +137,7 @@ func claimAbove(t *testing.T, p *program, all []shown) []claim {
 	t.Helper()
 	claims := make([]string, len(all))
 	for i, s := range all {
-		claims[i] = fmt.Sprintf(`{"interval":"1h","value":{"indicator":%q,"line":%q,"op":">","value":%s}}`, s.name, s.line, strconv.FormatFloat(s.value, 'f', -1, 64))
+		claims[i] = fmt.Sprintf(`{"interval":"1h","value":{"indicator":%q,"line":%q,"op":%q,"value":%s}}`, s.name, s.line, s.denied(), strconv.FormatFloat(s.value, 'f', -1, 64))
 	}
 	text, _ := p.settled("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"dry_run":true,"because":[`+strings.Join(claims, ",")+`]}`)
 	var got found
