@@ -14,8 +14,8 @@ import (
 // allowed it can be asked for again.
 var ErrLate = errors.New("the confirmation that allowed the request is out of date")
 
-// Travel is how long a request that left in time may be under way. Where the receiver can be told when
-// to refuse a request, it is told this.
+// Travel is how long a request that left in time may be under way. A request that can carry the time at
+// which its receiver must refuse it carries this.
 const Travel = 700 * time.Millisecond
 
 // key is the key of the time in a context.
