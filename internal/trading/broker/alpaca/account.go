@@ -3,7 +3,6 @@ package alpaca
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/market"
 )
 
@@ -55,30 +55,27 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 
 // since returns the trades of a symbol that may be newer than the one named.
 func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]activity, error) {
-	var found []activity
 	var cursor *activity
 	q := url.Values{"direction": {"desc"}, "page_size": {strconv.Itoa(fillPage)}}
-	for {
-		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name}, listOf("a page of activities", activityAt))
-		if err != nil {
-			return nil, err
+	all, err := venue.Pages(fillPage, func(a activity) string { return a.id }, func(last *activity) ([]activity, error) {
+		if last != nil {
+			q.Set("page_token", last.id)
 		}
-		for _, a := range page {
+		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name}, venue.List("a page of activities", activityAt))
+		for i, a := range page {
 			switch {
 			case cursor != nil && a.stamp() != cursor.stamp():
-				return oldest(found, cursor), nil
-			case joinPair(a.symbol) != joinPair(s.Name):
-			case after != "" && a.tradeID() == after:
+				return page[:i], err // and no page after it
+			case cursor == nil && after != "" && a.tradeID() == after && joinPair(a.symbol) == joinPair(s.Name):
 				cursor = &a
-			default:
-				found = append(found, a)
 			}
 		}
-		if len(page) < fillPage {
-			return oldest(found, cursor), nil
-		}
-		q.Set("page_token", page[len(page)-1].id)
-	}
+		return page, err
+	})
+	all = slices.DeleteFunc(all, func(a activity) bool {
+		return joinPair(a.symbol) != joinPair(s.Name) || cursor != nil && a.tradeID() == after
+	})
+	return oldest(all, cursor), err
 }
 
 // oldest reverses what was read backwards, without what is known to precede the cursor.
@@ -94,7 +91,7 @@ func oldest(found []activity, cursor *activity) []activity {
 
 // Holdings lists the positions and the money of the account.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
-	all, err := fetch(ctx, b, upstream.Request{Path: "/v2/positions", Subject: "positions"}, listOf("a list of positions", positionAt))
+	all, err := fetch(ctx, b, upstream.Request{Path: "/v2/positions", Subject: "positions"}, venue.List("a list of positions", positionAt))
 	if err != nil {
 		return nil, err
 	}
@@ -132,18 +129,12 @@ func (a activity) tradeID() string {
 }
 
 func activityAt(j *strictjson.Reader) (a activity) {
-	plain := fields{"order_id": &a.orderID, "type": &a.kind, "symbol": &a.symbol, "qty": &a.quantity, "cum_qty": &a.sofar, "price": &a.price, "transaction_time": &a.at}
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "id":
-			a.id = j.Text()
-		case "side":
-			a.side = sideOf(text(j))
-		default:
-			plain.read(j, key)
-		}
+	var side string
+	form.Object(j, "an activity", venue.Members{
+		"id": &a.id, "order_id": &a.orderID, "type": &a.kind, "symbol": &a.symbol, "side": &side, "qty": &a.quantity, "cum_qty": &a.sofar, "price": &a.price,
+		"transaction_time": &a.at,
 	})
-	if a.stamp() == "" || a.tradeID() == "" {
+	if a.side = sides()[side]; a.stamp() == "" || a.tradeID() == "" {
 		j.Failf("an activity with the id %q", a.id)
 	}
 	return a
@@ -164,28 +155,14 @@ func (a activity) fill(s market.Symbol) (order.Fill, error) {
 }
 
 func positionAt(j *strictjson.Reader) (h order.Holding) {
-	var symbol, class string
-	counted, short := false, false
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "symbol":
-			symbol = j.Text()
-		case "asset_class":
-			class = text(j)
-		case "qty":
-			h.Quantity, counted = amount(j), true
-		case "qty_available":
-			h.Available = amount(j)
-		case "side":
-			short = j.Text() == "short"
-		}
-	})
-	if symbol == "" || !counted {
-		j.Failf("a position without symbol or qty")
+	var symbol, class, side string
+	form.Object(j, "a position", venue.Members{"symbol": &symbol, "asset_class": &class, "qty": &h.Quantity, "qty_available": &h.Available, "side": &side}, "symbol", "qty", "side")
+	if symbol == "" {
+		j.Failf("a position without symbol")
 		return h
 	}
 	// Of a short the venue has written the quantity with and without its sign.
-	if short {
+	if side == "short" {
 		h.Quantity, h.Available = h.Quantity.Abs().Neg(), h.Available.Abs().Neg()
 	}
 	h.Symbol = symbolOf(j, symbol, class)
@@ -195,42 +172,22 @@ func positionAt(j *strictjson.Reader) (h order.Holding) {
 
 // readCash reads the money, of which as much is available as needs no borrowing.
 func readCash(body []byte) (order.Holding, error) {
-	return decode(body, "an account", func(j *strictjson.Reader) (h order.Holding) {
-		cash, power := false, false
-		j.Object(func(key []byte) {
-			switch string(key) {
-			case "currency":
-				h.Asset = j.Text()
-			case "cash":
-				h.Quantity, cash = amount(j), true
-			case "non_marginable_buying_power": //nolint:misspell // the venue's word
-				h.Available, power = amount(j), true
-			}
-		})
-		if h.Asset == "" || !cash || !power {
-			j.Failf("no currency, cash or power to buy without borrowing in it")
+	return venue.Parse(body, "an account", func(j *strictjson.Reader) (h order.Holding) {
+		const power = "non_marginable_buying_power" //nolint:misspell // the venue's word
+		form.Object(j, "an account", venue.Members{"currency": &h.Asset, "cash": &h.Quantity, power: &h.Available}, "currency", "cash", power)
+		if h.Asset == "" {
+			j.Failf("an account in no currency")
 		}
 		return h
 	})
 }
 
-// errNoPair says that what was found is no crypto pair.
-var errNoPair = errors.New("not a crypto pair")
-
-// readPair reads the rules of a crypto pair, asked for without its slash.
+// readPair reads the rules of a crypto pair, asked for without its slash, and nothing of any other asset.
 func readPair(body []byte, joined string) (provider.Instrument, error) {
-	in, err := decode(body, "an asset", func(j *strictjson.Reader) (in provider.Instrument) {
+	return venue.Parse(body, "an asset", func(j *strictjson.Reader) (in provider.Instrument) {
 		var symbol, class string
-		plain := fields{"min_order_size": &in.MinQuantity, "min_trade_increment": &in.Step, "price_increment": &in.Tick}
-		j.Object(func(key []byte) {
-			switch string(key) {
-			case "symbol":
-				symbol = j.Text()
-			case "class":
-				class = j.Text()
-			default:
-				plain.read(j, key)
-			}
+		form.Object(j, "an asset", venue.Members{
+			"symbol": &symbol, "class": &class, "min_order_size": &in.MinQuantity, "min_trade_increment": &in.Step, "price_increment": &in.Tick,
 		})
 		if joinPair(symbol) != joined {
 			j.Failf("it is about %q", symbol)
@@ -245,21 +202,12 @@ func readPair(body []byte, joined string) (provider.Instrument, error) {
 		}
 		return in
 	})
-	if err == nil && in.Symbol.IsZero() {
-		err = errNoPair
-	}
-	return in, err
 }
 
 // readClock reads the venue's time.
 func readClock(body []byte) (time.Time, error) {
-	return decode(body, "a clock", func(j *strictjson.Reader) (at time.Time) {
-		j.Object(func(key []byte) {
-			if string(key) == "timestamp" {
-				at = instant(j)
-			}
-		})
-		if at.IsZero() {
+	return venue.Parse(body, "a clock", func(j *strictjson.Reader) (at time.Time) {
+		if form.Object(j, "a clock", venue.Members{"timestamp": &at}, "timestamp"); at.IsZero() {
 			j.Failf("no timestamp in it")
 		}
 		return at

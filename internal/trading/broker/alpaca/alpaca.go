@@ -17,7 +17,6 @@ package alpaca
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -28,6 +27,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -63,13 +63,13 @@ type Config struct {
 
 // Broker trades on one account. It is safe for concurrent use.
 type Broker struct {
-	config Config
-	hosts  *upstream.Hosts
-	reads  *upstream.Client
-	orders *upstream.Client
-	stocks *stocks.Provider
-	pairs  provider.Cache[provider.Instrument]
-	known  provider.Cache[features]
+	config  Config
+	hosts   *upstream.Hosts
+	reads   *upstream.Client
+	account *venue.Account
+	stocks  *stocks.Provider
+	pairs   provider.Cache[provider.Instrument]
+	known   provider.Cache[features]
 }
 
 var (
@@ -98,7 +98,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		})
 	}
 	return &Broker{
-		config: c, hosts: hosts, reads: client(readPatience), orders: client(orderPatience),
+		config: c, hosts: hosts, reads: client(readPatience), account: &venue.Account{Orders: client(orderPatience), Explain: explain, Fail: fate},
 		stocks: stocks.New(hosts, stocks.Config{Keys: c.Keys, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: c.Now}),
 		pairs:  provider.Cache[provider.Instrument]{Keep: keepPair, Most: mostPairs},
 		known:  provider.Cache[features]{Keep: featuresAge, Most: maxFeatures},
@@ -106,14 +106,13 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 }
 
 // fits reports whether a host is of the mode: money may be at any but the other's, and
-// without it only the paper host and this machine will do. Names under test are
-// nobody's. RFC 6761 6.2.
+// without it only the paper host and this machine will do.
 func (c Config) fits(host, right, wrong string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if c.Live {
 		return "https://"+host != wrong
 	}
-	return "https://"+host == right || upstream.Loopback(host) || strings.HasSuffix(host, ".test")
+	return "https://"+host == right || venue.Harmless(host)
 }
 
 func (c Config) mode() order.Mode {
@@ -154,21 +153,12 @@ func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument
 	joined := joinPair(s.Name)
 	return b.pairs.Get(ctx, b.config.Now(), joined, func(ctx context.Context) (provider.Instrument, error) {
 		// Without the slash, which no path can hold; the venue knows both spellings.
-		resp, err := b.reads.Do(ctx, upstream.Request{Path: "/v2/assets/" + joined, Subject: s.Name})
-		if e, ok := errors.AsType[*upstream.Error](err); ok && isMissing(e) {
-			return provider.Instrument{}, provider.UnknownSymbol(name, s)
+		ask := upstream.Request{Path: "/v2/assets/" + joined, Subject: s.Name}
+		in, err := fetch(ctx, b, ask, func(body []byte) (provider.Instrument, error) { return readPair(body, joined) })
+		if isMissing(err) || err == nil && in.Symbol.IsZero() {
+			return in, provider.UnknownSymbol(name, s)
 		}
-		if err != nil {
-			return provider.Instrument{}, refusal(s.Name, err)
-		}
-		in, err := readPair(resp.Body, joined)
-		if errors.Is(err, errNoPair) {
-			return provider.Instrument{}, provider.UnknownSymbol(name, s)
-		}
-		if err != nil {
-			return provider.Instrument{}, upstream.MalformedResponse(name, s.Name, err)
-		}
-		return in, nil
+		return in, err
 	})
 }
 
@@ -188,14 +178,5 @@ func (b *Broker) Skew(ctx context.Context) (time.Duration, error) {
 
 // fetch asks the venue and reads its answer.
 func fetch[T any](ctx context.Context, b *Broker, r upstream.Request, read func([]byte) (T, error)) (T, error) {
-	var none T
-	resp, err := b.reads.Do(ctx, r)
-	if err != nil {
-		return none, refusal(r.Subject, err)
-	}
-	answer, err := read(resp.Body)
-	if err != nil {
-		return none, upstream.MalformedResponse(name, r.Subject, err)
-	}
-	return answer, nil
+	return venue.Read(ctx, b.account, b.reads, order.Spec{Symbol: market.Symbol{Venue: name, Name: r.Subject}}, r, read)
 }

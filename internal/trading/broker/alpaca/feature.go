@@ -9,6 +9,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/market"
 )
 
@@ -61,21 +62,9 @@ func (f features) capabilities() order.Capabilities {
 // readFeatures reads what an asset is and whether it can be sold short: the venue opens
 // shorts only in what is easy to borrow.
 func readFeatures(body []byte) (features, error) {
-	return decode(body, "an asset", func(j *strictjson.Reader) (f features) {
+	return venue.Parse(body, "an asset", func(j *strictjson.Reader) (f features) {
 		class, shortable, borrow := "", false, false
-		j.Object(func(key []byte) {
-			switch string(key) {
-			case "class":
-				class = j.Text()
-			case "shortable":
-				shortable = j.Bool()
-			case "easy_to_borrow":
-				borrow = j.Bool()
-			}
-		})
-		if class == "" {
-			j.Failf("no class in it")
-		}
+		form.Object(j, "an asset", venue.Members{"class": &class, "shortable": &shortable, "easy_to_borrow": &borrow}, "class")
 		f.crypto = class == "crypto"
 		f.shorts = shortable && borrow && !f.crypto
 		return f
@@ -84,12 +73,8 @@ func readFeatures(body []byte) (features, error) {
 
 // readShorting reads whether an account may sell short.
 func readShorting(body []byte) (bool, error) {
-	return decode(body, "an account", func(j *strictjson.Reader) (allowed bool) {
-		j.Object(func(key []byte) {
-			if string(key) == "shorting_enabled" {
-				allowed = j.Bool()
-			}
-		})
+	return venue.Parse(body, "an account", func(j *strictjson.Reader) (allowed bool) {
+		form.Object(j, "an account", venue.Members{"shorting_enabled": &allowed})
 		return allowed
 	})
 }

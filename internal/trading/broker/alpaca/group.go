@@ -2,12 +2,11 @@ package alpaca
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"candela/internal/data/upstream"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
@@ -29,21 +28,9 @@ const maxReplacements = 16
 func (b *Broker) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
 	a, err := composeGroup(orders)
 	if err != nil {
-		return nil, notSent(err)
+		return nil, venue.NotSent(err)
 	}
-	body, err := json.Marshal(a)
-	if err != nil {
-		return nil, notSent(err)
-	}
-	resp, err := b.post(ctx, orders[0], string(body))
-	var reports []order.Report
-	if err == nil {
-		reports, err = groupReports(resp.Body, a.OrderClass, orders)
-	}
-	if err != nil {
-		return nil, fate(orders[0], err)
-	}
-	return reports, nil
+	return post(ctx, b, orders[0], a, func(body []byte) ([]order.Report, error) { return groupReports(body, a.OrderClass, orders) })
 }
 
 // composeGroup writes a group down, or says what is wrong with it.
@@ -67,7 +54,7 @@ func composeGroup(orders []order.Spec) (ask, error) {
 		if leg.Type == order.Limit {
 			term.LimitPrice = price(leg.Price)
 		}
-		if isStop(leg) {
+		if leg.IsStop() {
 			a.StopLoss = term
 		} else {
 			a.TakeProfit = term
@@ -76,64 +63,23 @@ func composeGroup(orders []order.Spec) (ask, error) {
 	return a, nil
 }
 
-// checkGroup refuses orders that are no pair and no entry with legs.
+// checkGroup refuses orders that the venue does not take together.
 func checkGroup(orders []order.Spec) error {
-	if len(orders) < 2 || len(orders) > 3 {
-		return fmt.Errorf("alpaca: %d orders are no group", len(orders))
-	}
-	head := orders[0]
-	seen := map[string]bool{}
 	for _, o := range orders {
-		if err := checkMember(o, head); err != nil {
+		switch force := o.TimeInForce; {
+		case isPair(o):
+			return fault.New(fault.Unsupported, codeNotNative,
+				"%s: alpaca has no pairs and no legs for crypto pairs; place a stop with a limit after the entry is filled", o.Symbol.Name).About("symbol", o.Symbol.Name, "a stock")
+		case o.TrailPercent.IsPositive():
+			return notNative("trail_percent", o.TrailPercent, "trailing leg; place it after the entry is filled, or give stop_loss")
+		case force != 0 && force != forceOf(orders[0], true) && o.ID != orders[0].ID:
+			return fault.Field("time_in_force", force.String(), "that of the entry: alpaca has one for the whole group")
+		}
+		if err := checkSpec(o, true); err != nil {
 			return err
 		}
-		if seen[o.ID] {
-			return fmt.Errorf("alpaca: the id %s is there twice", o.ID)
-		}
-		seen[o.ID] = true
 	}
-	if isStop(head) {
-		return fault.Field("stop_price", head.StopPrice.String(), "none: alpaca takes no entry that waits for a price together with legs; place them when it is filled")
-	}
-	if head.Role != order.Entry && (len(orders) != 2 || head.Type != order.Limit) {
-		return errors.New("alpaca: a pair is a target with a limit, and its stop")
-	}
-	return checkLegs(head, orders[1:])
-}
-
-// checkMember refuses an order that the venue does not take in the group of head.
-func checkMember(o, head order.Spec) error {
-	switch {
-	case isPair(o):
-		return fault.New(fault.Unsupported, codeNotNative,
-			"%s: alpaca has no pairs and no legs for crypto pairs; place a stop with a limit after the entry is filled", o.Symbol.Name).About("symbol", o.Symbol.Name, "a stock")
-	case o.TrailPercent.IsPositive():
-		return notNative("trail_percent", o.TrailPercent, "trailing leg; place it after the entry is filled, or give stop_loss")
-	case o.Symbol != head.Symbol || !o.Quantity.Equal(head.Quantity) || o.Group.Name != head.ID:
-		return fmt.Errorf("alpaca: order %s does not belong to group %s: another symbol, quantity or group", o.ID, head.ID)
-	}
-	return checkSpec(o, true)
-}
-
-// checkLegs refuses legs that do not close what the entry brings, or that are no stop beside
-// the target.
-func checkLegs(head order.Spec, legs []order.Spec) error {
-	entry, stops := head.Role == order.Entry, 0
-	for _, leg := range legs {
-		if (leg.Side == head.Side) == entry || !isStop(leg) && leg.Type != order.Limit {
-			return fmt.Errorf("alpaca: leg %s does not close the position", leg.ID)
-		}
-		if leg.TimeInForce != 0 && leg.TimeInForce != forceOf(head, true) {
-			return fault.Field("time_in_force", leg.TimeInForce.String(), "that of the entry: alpaca has one for the whole group")
-		}
-		if isStop(leg) {
-			stops++
-		}
-	}
-	if (!entry || len(legs) == 2) && stops != 1 {
-		return errors.New("alpaca: two exits are a stop and a target")
-	}
-	return nil
+	return venue.CheckGroup(name, orders)
 }
 
 // groupReports reads the answer to a group: the parent with its legs, returned in the
@@ -147,7 +93,7 @@ func groupReports(body []byte, class string, orders []order.Spec) ([]order.Repor
 		err = fmt.Errorf("it is of the class %q with %d legs", t.class, len(t.legs))
 	}
 	if err != nil {
-		return nil, upstream.MalformedResponse(name, orders[0].Symbol.Name, err)
+		return nil, err
 	}
 	head := t.report()
 	head.Owner, head.Group, head.SentAs = orders[0].Owner, orders[0].Group, sentAs(orders[0], true)
@@ -155,7 +101,7 @@ func groupReports(body []byte, class string, orders []order.Spec) ([]order.Repor
 	for _, o := range orders[1:] {
 		leg, ok := t.leg(o)
 		if err := leg.agrees(o); !ok || err != nil || leg.checkTerms(o) != nil || !leg.quantity.Equal(o.Quantity) {
-			return nil, upstream.MalformedResponse(name, o.Symbol.Name, fmt.Errorf("the %s in it is not what was asked for", o.Role))
+			return nil, fmt.Errorf("the %s in it is not what was asked for", o.Role)
 		}
 		reports = append(reports, t.ownLeg(leg, o))
 	}
@@ -174,7 +120,7 @@ func (t ticket) ownLeg(leg ticket, o order.Spec) order.Report {
 func (t ticket) leg(o order.Spec) (ticket, bool) {
 	var found ticket
 	for _, leg := range t.legs {
-		if leg.isStop() == isStop(o) && (found.id == "" || found.status == statusReplaced) {
+		if leg.isStop() == o.IsStop() && (found.id == "" || found.status == statusReplaced) {
 			found = leg
 		}
 	}

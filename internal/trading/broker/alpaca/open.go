@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/data/upstream"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 )
 
 const (
@@ -74,37 +75,24 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 
 // list reads the open orders, with legs under their parents or on their own.
 func (b *Broker) list(ctx context.Context, nested bool) ([]ticket, error) {
-	var all []ticket
-	seen := make(map[string]bool)
 	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}, "nested": {strconv.FormatBool(nested)}}
-	for {
-		page, err := b.page(ctx, q)
-		if err != nil {
-			return nil, err
+	all, err := venue.Pages(openPage, func(t ticket) string { return t.id }, func(last *ticket) ([]ticket, error) {
+		if last != nil {
+			// The bound is exclusive and several orders may have one time, so that each
+			// page begins before the end of the one before.
+			q.Set("after", last.submitted.Add(-time.Millisecond).Format(time.RFC3339Nano))
 		}
-		before := len(all)
-		for _, t := range page {
-			if !seen[t.id] {
-				seen[t.id] = true
-				all = append(all, t)
-			}
-		}
-		if len(page) < openPage {
-			return all, nil
-		}
-		last := page[len(page)-1].submitted
-		if len(all) == before || last.IsZero() {
-			return nil, upstream.MalformedResponse(name, "open orders", errors.New("there are more than one page can distinguish"))
-		}
-		// The bound is exclusive and several orders may have one time, so that each
-		// page begins before the end of the one before.
-		q.Set("after", last.Add(-time.Millisecond).Format(time.RFC3339Nano))
+		return b.page(ctx, q)
+	})
+	if errors.Is(err, venue.ErrFullPage) {
+		err = upstream.MalformedResponse(name, "open orders", err)
 	}
+	return all, err
 }
 
 // page reads one list of orders.
 func (b *Broker) page(ctx context.Context, q url.Values) ([]ticket, error) {
-	return fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, listOf("a list of orders", orderAt))
+	return fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, venue.List("a list of orders", orderAt))
 }
 
 // parents returns the groups that were submitted when the order was, or when the first one

@@ -11,39 +11,25 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 )
-
-// compose writes an order down, or says what is wrong with it.
-func compose(o order.Spec) (string, error) {
-	if err := checkSpec(o, false); err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(termsOf(o, false))
-	return string(data), err
-}
 
 // Submit sends an order once.
 func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
-	body, err := compose(o)
-	if err != nil {
-		return order.Report{}, notSent(err)
+	if err := checkSpec(o, false); err != nil {
+		return order.Report{}, venue.NotSent(err)
 	}
-	resp, err := b.post(ctx, o, body)
-	var r order.Report
-	if err == nil {
-		r, err = submitted(resp.Body, o)
-	}
-	if err != nil {
-		return order.Report{}, fate(o, err)
-	}
-	return r, nil
+	return post(ctx, b, o, termsOf(o, false), func(body []byte) (order.Report, error) { return submitted(body, o) })
 }
 
 // post sends an order, alone or with its legs, once.
-func (b *Broker) post(ctx context.Context, o order.Spec, body string) (*upstream.Response, error) {
-	return b.orders.Do(ctx, upstream.Request{
-		Method: http.MethodPost, Path: "/v2/orders", Body: body, Header: http.Header{"Content-Type": {"application/json"}}, Subject: o.Symbol.Name,
-	})
+func post[T any](ctx context.Context, b *Broker, o order.Spec, terms ask, read func([]byte) (T, error)) (T, error) {
+	body, err := json.Marshal(terms)
+	if err != nil {
+		return *new(T), venue.NotSent(err)
+	}
+	r := upstream.Request{Method: http.MethodPost, Path: "/v2/orders", Body: string(body), Header: http.Header{"Content-Type": {"application/json"}}, Subject: o.Symbol.Name}
+	return venue.Change(ctx, b.account, o, r, read)
 }
 
 // submitted reads the answer to an order.
@@ -52,15 +38,12 @@ func submitted(body []byte, o order.Spec) (order.Report, error) {
 	if err == nil {
 		err = t.check(o.Handle())
 	}
-	if err == nil && isStop(o) {
+	if err == nil && o.IsStop() {
 		err = t.agrees(o)
-	}
-	if err != nil {
-		return order.Report{}, upstream.MalformedResponse(name, o.Symbol.Name, err)
 	}
 	r := t.report()
 	r.Owner, r.SentAs = o.Owner, sentAs(o, false)
-	return r, nil
+	return r, err
 }
 
 // Query asks for an order by our id, or by the venue's. A leg whose id the venue made up is
@@ -93,18 +76,11 @@ func (b *Broker) byVenueID(ctx context.Context, subject, id string) (ticket, err
 
 // look reads one order.
 func (b *Broker) look(ctx context.Context, ask upstream.Request) (ticket, error) {
-	resp, err := b.reads.Do(ctx, ask)
-	if e, ok := errors.AsType[*upstream.Error](err); ok && isMissing(e) {
-		return ticket{}, fmt.Errorf("%w: %w", broker.ErrNotFound, refusal(ask.Subject, err))
+	t, err := fetch(ctx, b, ask, readTicket)
+	if isMissing(err) {
+		err = fmt.Errorf("%w: %w", broker.ErrNotFound, err)
 	}
-	if err != nil {
-		return ticket{}, refusal(ask.Subject, err)
-	}
-	t, err := readTicket(resp.Body)
-	if err != nil {
-		return ticket{}, upstream.MalformedResponse(name, ask.Subject, err)
-	}
-	return t, nil
+	return t, err
 }
 
 // owned completes the report of our order, unless the answer was about another one.
@@ -127,20 +103,18 @@ func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, erro
 	case errors.Is(err, broker.ErrNotFound):
 		return order.Report{}, err
 	case err != nil:
-		return order.Report{}, notSent(err)
+		return order.Report{}, venue.NotSent(err)
 	case r.Status.Final():
 		return r, nil
 	}
-	_, err = b.orders.Do(ctx, upstream.Request{Method: http.MethodDelete, Path: "/v2/orders/" + r.VenueID, Subject: o.Symbol.Name})
-	if err == nil {
-		// The venue has taken note, and no more: a fill may still come first.
-		r.Status = order.PendingCancel
-		return r, nil
-	}
+	// The venue has taken note, and no more: a fill may still come first.
+	r.Status = order.PendingCancel
+	ask := upstream.Request{Method: http.MethodDelete, Path: "/v2/orders/" + r.VenueID, Subject: o.Symbol.Name}
+	r, err = venue.Change(ctx, b.account, o.Spec, ask, func([]byte) (order.Report, error) { return r, nil })
 	if e, ok := errors.AsType[*upstream.Error](err); ok && isRefusal(e) {
 		if again, failed := b.Query(ctx, o); failed == nil && again.Status.Final() {
 			return again, nil // it ended in between, and that is why
 		}
 	}
-	return order.Report{}, fate(o.Spec, err)
+	return r, err
 }

@@ -95,7 +95,7 @@ func TestSubmit_AnUnknownOutcomeIsNotForRepeating(t *testing.T) {
 			"the same, in other words": {&fake.Fault{On: fakealpaca.Changes, Status: 422, Body: `{"code":40010001,"message":"client order id must be unique"}`}, buy("AAPL", "1", "50"), "has an order"},
 			"a fault of the venue's":   {&fake.Fault{On: fakealpaca.Changes, Status: 503}, buy("AAPL", "1", "50"), "HTTP 503"},
 			"half an answer":           {&fake.Fault{On: fakealpaca.Changes, Change: fake.HalfJSON().Change}, buy("AAPL", "1", "50"), "cannot be used"},
-			"nothing of the fills":     {new(change(`"filled_qty":"0"`, `"filled_qty":null`)), buy("AAPL", "1", "50"), "without id, status, filled_qty"},
+			"nothing of the fills":     {new(change(`"filled_qty":"0"`, `"filled_qty":null`)), buy("AAPL", "1", "50"), "without filled_qty"},
 			"another order":            {new(change(`"client_order_id":"`, `"client_order_id":"x`)), buy("AAPL", "1", "50"), "it is about the order"},
 			"another side":             {new(change(`"side":"buy"`, `"side":"sell"`)), buy("AAPL", "1", "50"), "an order to sell"},
 			"another symbol":           {new(change(`"symbol":"AAPL"`, `"symbol":"AAPX"`)), buy("AAPL", "1", "50"), "AAPX"},

@@ -9,8 +9,8 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
-	"candela/lib/market"
 )
 
 // fate says what is known of an order or a cancel that failed.
@@ -26,13 +26,11 @@ import (
 func fate(o order.Spec, err error) error {
 	subject := o.Symbol.Name
 	e, ok := errors.AsType[*upstream.Error](err)
-	switch {
-	case errors.Is(err, upstream.ErrNotSent):
-		return fmt.Errorf("%w: %w", broker.ErrNotSent, err)
+	switch outcome := venue.Outcome(err, func(e *upstream.Error) bool { return isRefusal(e) && !isTaken(e) }); {
+	case !errors.Is(outcome, broker.ErrUnknown):
+		return fmt.Errorf("%w: %w", outcome, explain(o, err))
 	case ok && isTaken(e):
 		return unknown(subject, "the venue says that it has an order with this id already", err)
-	case ok && e.Reason == upstream.Throttled, ok && isRefusal(e):
-		return fmt.Errorf("%w: %w", broker.ErrRejected, explain(o, err))
 	case ok:
 		return unknown(subject, strings.TrimPrefix(e.Error(), name+" "+subject+": "), err)
 	default:
@@ -47,9 +45,6 @@ func unknown(subject, why string, cause error) error {
 		"%s %s: it is not known whether the venue did this: %s; look at the order before sending another", name, subject, why).
 		Because(fmt.Errorf("%w: %w", broker.ErrUnknown, cause))
 }
-
-// notSent is the error of a request that failed before it went out.
-func notSent(err error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, err) }
 
 // isRefusal reports whether the venue itself answered that it will not.
 func isRefusal(e *upstream.Error) bool {
@@ -67,11 +62,9 @@ func isTaken(e *upstream.Error) bool {
 
 // isMissing reports whether the venue itself says that there is no such thing. A
 // 404 of something between says nothing about an order.
-func isMissing(e *upstream.Error) bool { return e.Status == http.StatusNotFound && isRefusal(e) }
-
-// refusal converts an error of a request for the caller.
-func refusal(subject string, err error) error {
-	return explain(order.Spec{Symbol: market.Symbol{Venue: name, Name: subject}}, err)
+func isMissing(err error) bool {
+	e, ok := errors.AsType[*upstream.Error](err)
+	return ok && e.Status == http.StatusNotFound && isRefusal(e)
 }
 
 // explain converts an error of a request for the caller: the venue's words, what they mean
@@ -82,22 +75,16 @@ func explain(o order.Spec, err error) error {
 		return err // 451 has its own words
 	}
 	f := &fault.Error{Kind: fault.Invalid, Code: "venue_refused", Cause: err}
-	words := strings.ToLower(e.Message)
-	switch {
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden && e.Code == "":
-		f.Kind, f.Code = fault.Unauthorized, "keys_refused"
-		f.Message = "the keys of a paper account are not known to the live host, nor the other way round"
-	case e.Status == http.StatusForbidden:
+	switch e.Status {
+	case http.StatusForbidden:
 		f.Kind = fault.Conflict
-		if strings.Contains(words, "insufficient") {
+		if strings.Contains(strings.ToLower(e.Message), "insufficient") {
 			f.Code, f.Field = "insufficient_funds", "quantity"
 		}
-	case e.Status == http.StatusNotFound:
+	case http.StatusNotFound:
 		f.Kind = fault.NotFound
 	}
-	if f.Message == "" {
-		explainWords(f, words, o)
-	}
+	refusals().Explain(f, e, o)
 	said := fmt.Sprintf("%s %s: the venue refuses: %s (HTTP %d", name, o.Symbol.Name, e.Message, e.Status)
 	if e.Code != "" {
 		said += ", code " + e.Code
@@ -110,58 +97,32 @@ func explain(o order.Spec, err error) error {
 	return f
 }
 
-// explainWords fills in what a refusal in the venue's words, in lower case, means.
-func explainWords(f *fault.Error, words string, o order.Spec) {
-	for _, w := range refusals() {
-		if !strings.Contains(words, w.words) {
-			continue
-		}
-		f.Field, f.Message = w.field, w.means
-		if w.field == stopPriceField {
-			f.Field = stopField(o)
-		}
-		if w.kind != 0 {
-			f.Kind = w.kind
-		}
-		if w.code != "" {
-			f.Code = w.code
-		}
-		return
-	}
-}
-
-const stopPriceField = "stop_price"
-
-// meaning is what words of the venue's mean for the arguments of an order.
-type meaning struct {
-	words string // which the refusal contains, in lower case
-	field string
-	means string
-	kind  fault.Kind // as the status says when 0
-	code  string     // likewise when ""
-}
-
-// refusals returns the refusals that are known. The first whose words are there counts.
-func refusals() []meaning {
-	const legs = "for a sale the stop is below the market and the target above it, for a purchase the other way round; both at least 0.01 away"
-	return []meaning{
-		{words: "insufficient qty available", field: "quantity", means: "open orders hold what is to be closed; cancel them first, or use reduce_only to release them"},
-		{words: "insufficient buying power", field: "quantity", means: "the account has too little money for this order"},
-		{words: "wash trade", field: "side", means: "the order could trade with an open order of the same account; cancel that one first", kind: fault.Conflict},
-		{words: "fractional orders must be simple", field: "quantity", means: "legs are for whole shares only; use a whole number, or leave out stop_loss and take_profit"},
-		{words: "fractional orders must be day", field: "time_in_force", means: "fractions of a share are for the day only; use day or a whole number"},
-		{words: "fractional orders must not be trailing", field: "quantity", means: "trailing stops are for whole shares only; use a whole number"},
-		{words: "is not fractionable", field: "quantity", means: "this stock is traded in whole shares only; use a whole number"},
-		{words: "must be entry orders", field: "side", means: "the symbol is held, and the order would close it; to close use reduce_only, to add place the order without legs and protect it afterwards with reduce_only", kind: fault.Conflict},
-		{words: "must be exit orders", field: "reduce_only", means: "nothing is held that the order would close", kind: fault.Conflict},
-		{words: "stop price must be less than", field: stopPriceField, means: "the price has passed the stop: a sale waits for a price below the market; give a lower one, or close at market", kind: fault.Conflict},
-		{words: "stop price must be greater than", field: stopPriceField, means: "the price has passed the stop: a purchase waits for a price above the market; give a higher one, or close at market", kind: fault.Conflict},
-		{words: "take_profit.limit_price must be", field: "take_profit", means: legs},
-		{words: "stop_loss.stop_price must be", field: "stop_loss", means: legs},
-		{words: "sub-penny", field: "price", means: "prices have two decimals from one dollar on, four below"},
-		{words: "not allowed for advanced order_class", field: "symbol", means: "crypto pairs take no legs; place a stop with a limit after the entry is filled", kind: fault.Unsupported, code: codeNotNative},
-		{words: "invalid order type for crypto", field: "type", means: "crypto pairs take stops with a limit only, and no trails", kind: fault.Unsupported, code: codeNotNative},
-		{words: "time_in_force", field: "time_in_force", means: "stocks take day, gtc, ioc and fok, stops and orders with legs day and gtc, crypto pairs gtc and ioc"},
-		{words: "restricted to liquidation", field: "side", means: "the account may only close positions", kind: fault.Conflict},
+// refusals returns the refusals that are known.
+func refusals() venue.Refusals {
+	const (
+		legs = "for a sale the stop is below the market and the target above it, for a purchase the other way round; both at least 0.01 away"
+		keys = "the keys of a paper account are not known to the live host, nor the other way round"
+	)
+	return venue.Refusals{
+		{Status: http.StatusUnauthorized, Kind: fault.Unauthorized, Code: "keys_refused", Means: keys},
+		{Status: http.StatusForbidden, Bare: true, Kind: fault.Unauthorized, Code: "keys_refused", Means: keys},
+		{Words: "insufficient qty available", Field: "quantity", Means: "open orders hold what is to be closed; cancel them first, or use reduce_only to release them"},
+		{Words: "insufficient buying power", Field: "quantity", Means: "the account has too little money for this order"},
+		{Words: "wash trade", Field: "side", Means: "the order could trade with an open order of the same account; cancel that one first", Kind: fault.Conflict},
+		{Words: "fractional orders must be simple", Field: "quantity", Means: "legs are for whole shares only; use a whole number, or leave out stop_loss and take_profit"},
+		{Words: "fractional orders must be day", Field: "time_in_force", Means: "fractions of a share are for the day only; use day or a whole number"},
+		{Words: "fractional orders must not be trailing", Field: "quantity", Means: "trailing stops are for whole shares only; use a whole number"},
+		{Words: "is not fractionable", Field: "quantity", Means: "this stock is traded in whole shares only; use a whole number"},
+		{Words: "must be entry orders", Field: "side", Means: "the symbol is held, and the order would close it; to close use reduce_only, to add place the order without legs and protect it afterwards with reduce_only", Kind: fault.Conflict},
+		{Words: "must be exit orders", Field: "reduce_only", Means: "nothing is held that the order would close", Kind: fault.Conflict},
+		{Words: "stop price must be less than", Field: "stop_price", Means: "the price has passed the stop: a sale waits for a price below the market; give a lower one, or close at market", Kind: fault.Conflict},
+		{Words: "stop price must be greater than", Field: "stop_price", Means: "the price has passed the stop: a purchase waits for a price above the market; give a higher one, or close at market", Kind: fault.Conflict},
+		{Words: "take_profit.limit_price must be", Field: "take_profit", Means: legs},
+		{Words: "stop_loss.stop_price must be", Field: "stop_loss", Means: legs},
+		{Words: "sub-penny", Field: "price", Means: "prices have two decimals from one dollar on, four below"},
+		{Words: "not allowed for advanced order_class", Field: "symbol", Means: "crypto pairs take no legs; place a stop with a limit after the entry is filled", Kind: fault.Unsupported, Code: codeNotNative},
+		{Words: "invalid order type for crypto", Field: "type", Means: "crypto pairs take stops with a limit only, and no trails", Kind: fault.Unsupported, Code: codeNotNative},
+		{Words: "time_in_force", Field: "time_in_force", Means: "stocks take day, gtc, ioc and fok, stops and orders with legs day and gtc, crypto pairs gtc and ioc"},
+		{Words: "restricted to liquidation", Field: "side", Means: "the account may only close positions", Kind: fault.Conflict},
 	}
 }

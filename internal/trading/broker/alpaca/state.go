@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 )
 
 // statusReplaced is the state of an order whose place another one took.
@@ -52,44 +53,44 @@ func statusOf(t ticket) (status order.Status, note string) {
 			return order.Held, ""
 		}
 		return open, ""
-	case "stopped", "suspended", "pending_replace", "done_for_day":
-		return open, t.status
 	case "calculated":
 		if whole && t.filled.IsPositive() {
 			return order.Filled, ""
 		}
 		return open, t.status
+	case "stopped", "suspended", "pending_replace", "done_for_day":
+		return open, t.status
 	case "partially_filled":
 		if !t.filled.IsPositive() {
 			return order.Uncertain, "partially_filled with nothing filled"
 		}
-		return order.PartiallyFilled, ""
 	case "filled":
 		if !whole || !t.filled.IsPositive() {
 			return order.Uncertain, fmt.Sprintf("filled with %s of %s filled", t.filled, t.quantity)
 		}
-		return order.Filled, ""
-	case "pending_cancel":
-		return order.PendingCancel, ""
-	case "canceled":
-		return order.Canceled, ""
 	case statusReplaced:
 		return order.Canceled, "replaced by the order " + t.replacedBy
-	case "expired":
-		return order.Expired, ""
 	case "rejected":
 		return order.Rejected, "rejected after the venue had taken it"
 	}
+	if status, known := statuses()[t.status]; known {
+		return status, ""
+	}
 	return order.Uncertain, t.status
+}
+
+// statuses are the venue's words that are ours as well.
+func statuses() venue.Words[order.Status] {
+	return venue.Words[order.Status]{
+		"partially_filled": order.PartiallyFilled, "filled": order.Filled, "pending_cancel": order.PendingCancel, "canceled": order.Canceled, "expired": order.Expired,
+	}
 }
 
 // legOfEntry reports whether the order is of a class whose legs wait for an entry.
 func (t ticket) legOfEntry() bool { return t.class == classBracket || t.class == classOneLeg }
 
 // isStop reports whether the order waits for a price, or did.
-func (t ticket) isStop() bool {
-	return t.word == typeStop || t.word == typeStopLimit || t.word == typeTrailing
-}
+func (t ticket) isStop() bool { return kinds()[t.word].Waits }
 
 // report returns the state of an order. The venue does not say when a stop was reached, so
 // that is known from its fills alone.

@@ -71,9 +71,9 @@ func TestStatusOf_Held(t *testing.T) {
 		class, word string
 		want        order.Status
 	}{
-		"a stop of a bracket": {classBracket, typeStop, order.Held}, "a target of a bracket": {classBracket, typeLimit, order.Held},
+		"a stop of a bracket": {classBracket, typeStop, order.Held}, "a target of a bracket": {classBracket, "limit", order.Held},
 		"a stop of one leg": {classOneLeg, typeStopLimit, order.Held}, "a stop of a pair": {classPair, typeStop, order.Accepted},
-		"a stop of nothing": {"", typeStop, order.Held}, "an order of nothing": {"", typeLimit, order.Accepted},
+		"a stop of nothing": {"", typeStop, order.Held}, "an order of nothing": {"", "limit", order.Accepted},
 	} {
 		if got, _ := statusOf(ticket{class: tc.class, word: tc.word, status: "held", quantity: decimal.NewFromInt(1)}); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)

@@ -3,10 +3,8 @@ package alpaca
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -14,6 +12,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
@@ -31,114 +30,73 @@ const (
 // everything. A venue that is there and says nothing looks like an account on
 // which nothing happens: only a reconciliation shows the difference.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	socket, err := b.hosts.Dial(ctx, upstream.SocketConfig{
-		Venue: name, URL: "ws" + strings.TrimPrefix(b.config.URL, "http") + "/stream",
-		Idle: 365 * 24 * time.Hour, // an account may be quiet for long; pings find out whether the venue is there
-	})
-	if err != nil {
-		return err
-	}
-	defer socket.Close()
-	l := &listener{broker: b, socket: socket, out: out}
-	if err := l.open(ctx); err != nil {
-		return err
-	}
-	ready()
-	return socket.Serve(ctx, l.receive, l.tend)
+	id, secret := b.config.Keys.Reveal()
+	return venue.Reports{
+		Hosts: b.hosts, Answer: handshake, Ping: pingEvery, Handle: b.handle,
+		Socket: upstream.SocketConfig{
+			Venue: name, URL: "ws" + strings.TrimPrefix(b.config.URL, "http") + "/stream",
+			Idle: 365 * 24 * time.Hour, // an account may be quiet for long; pings find out whether the venue is there
+		},
+		Steps: []venue.Step{
+			step("authenticate", map[string]string{"key_id": id, "secret_key": secret}, "authorization", authorized),
+			step("listen", map[string][]string{"streams": {updates}}, "listening", listening),
+		},
+	}.Run(ctx, ready, out)
 }
 
-// listener is one connection's life.
-type listener struct {
-	broker *Broker
-	socket *upstream.Socket
-	out    chan<- order.Report
-	busy   sync.Mutex // held while a report waits to be taken, or legs are read
-}
-
-// open proves who we are and asks for the updates.
-func (l *listener) open(ctx context.Context) error {
-	id, secret := l.broker.config.Keys.Reveal()
-	if err := l.send(ctx, "authenticate", map[string]string{"key_id": id, "secret_key": secret}); err != nil {
-		return err
-	}
-	m, err := l.expect(ctx, "authorization")
-	if err != nil {
-		return err
-	}
-	if m.status != "authorized" {
-		return fault.New(fault.Unauthorized, "keys_refused",
-			"alpaca stream: the venue refuses the keys: those of a paper account are not known to the live host, nor the other way round").
-			Because(fmt.Errorf("authorization status %q", m.status))
-	}
-	if err := l.send(ctx, "listen", map[string][]string{"streams": {updates}}); err != nil {
-		return err
-	}
-	if m, err = l.expect(ctx, "listening"); err != nil {
-		return err
-	}
-	if !m.listening {
-		return fault.Unreachable(nil, 0, "alpaca stream: the venue does not report orders now")
-	}
-	return nil
-}
-
-func (l *listener) send(ctx context.Context, action string, data any) error {
-	message, err := json.Marshal(map[string]any{"action": action, "data": data})
-	if err != nil {
-		return err
-	}
-	return l.socket.Send(ctx, message)
-}
-
-// expect reads until a message of the stream comes. What else comes is of the
-// time before the stream was ready, and will be read.
-func (l *listener) expect(ctx context.Context, stream string) (message, error) {
-	wait, cancel := context.WithTimeout(ctx, handshake)
-	defer cancel()
-	for {
-		data, err := l.socket.Read(wait)
-		if err != nil {
-			if ctx.Err() == nil && wait.Err() != nil {
-				return message{}, fault.Unreachable(errors.New(err.Error()), 0, "alpaca stream: no %s within %v", stream, handshake)
+// step returns a request and what judges the answer, the next message of a stream.
+func step(action string, data any, stream string, judge func(message) error) venue.Step {
+	return venue.Step{
+		What: stream,
+		Request: func() []byte {
+			request, _ := json.Marshal(map[string]any{"action": action, "data": data}) //nolint:errchkjson // texts
+			return request
+		},
+		Confirms: func(frame []byte) (bool, error) {
+			m, err := readMessage(frame)
+			if err != nil {
+				return false, upstream.MalformedResponse(name, "stream", err)
 			}
-			return message{}, err
-		}
-		m, err := readMessage(data)
-		if err != nil {
-			return message{}, upstream.MalformedResponse(name, "stream", err)
-		}
-		if m.stream == stream {
-			return m, nil
-		}
+			if m.stream != stream {
+				return false, nil
+			}
+			return true, judge(m)
+		},
 	}
 }
 
-// receive hands one frame on.
-func (l *listener) receive(ctx context.Context, data []byte) error {
-	m, err := readMessage(data)
-	if err != nil {
-		return upstream.MalformedResponse(name, "stream", err)
-	}
-	switch m.stream {
-	case "authorization", "listening":
-		if m.status == "unauthorized" || !m.listening && m.stream == "listening" {
-			return fault.Unreachable(nil, 0, "alpaca stream: the venue ended the reports")
-		}
+func authorized(m message) error {
+	if m.status == "authorized" {
 		return nil
-	case updates:
-	default:
-		return nil // nothing that was asked for
 	}
-	l.busy.Lock()
-	defer l.busy.Unlock()
-	if err := l.report(ctx, m.report); err != nil {
+	return fault.New(fault.Unauthorized, "keys_refused",
+		"alpaca stream: the venue refuses the keys: those of a paper account are not known to the live host, nor the other way round").
+		Because(fmt.Errorf("authorization status %q", m.status))
+}
+
+func listening(m message) error {
+	if m.listening {
+		return nil
+	}
+	return fault.Unreachable(nil, 0, "alpaca stream: the venue does not report orders now")
+}
+
+// handle hands one frame on. What is not of the updates was not asked for.
+func (b *Broker) handle(ctx context.Context, frame []byte, deliver venue.Deliver) error {
+	m, err := readMessage(frame)
+	switch {
+	case err != nil:
+		return upstream.MalformedResponse(name, "stream", err)
+	case m.stream == "authorization" && m.status == "unauthorized", m.stream == "listening" && !m.listening:
+		return fault.Unreachable(nil, 0, "alpaca stream: the venue ended the reports")
+	case m.stream != updates:
+		return nil
+	}
+	if err := deliver(ctx, m.report); err != nil {
 		return err
 	}
 	if m.filled {
-		if err := l.reportLegs(ctx, m.report); err != nil {
+		if err := b.reportLegs(ctx, m.report, deliver); err != nil {
 			return err
 		}
 	}
@@ -148,52 +106,22 @@ func (l *listener) receive(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// report sends a report.
-func (l *listener) report(ctx context.Context, r order.Report) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case l.out <- r:
-		return nil
-	}
-}
-
 // reportLegs reads the legs of an order that was filled, if it has some, and reports them: no
 // event says that a stop works, which the venue calls held before and after. A read that
 // fails is left to those who ask for the order.
-func (l *listener) reportLegs(ctx context.Context, filled order.Report) error {
+func (b *Broker) reportLegs(ctx context.Context, filled order.Report, deliver venue.Deliver) error {
 	wait, cancel := context.WithTimeout(ctx, legsTimeout)
 	defer cancel()
-	t, err := l.broker.byVenueID(wait, filled.Symbol.Name, filled.VenueID)
+	t, err := b.byVenueID(wait, filled.Symbol.Name, filled.VenueID)
 	if err != nil || t.id != filled.VenueID || len(t.legs) == 0 {
 		return ctx.Err()
 	}
 	for _, r := range t.reports()[1:] {
-		if err := l.report(ctx, r); err != nil {
+		if err := deliver(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// tend finds out whether the venue is still there.
-func (l *listener) tend(ctx context.Context) error {
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ping.C:
-		}
-		if !l.busy.TryLock() {
-			continue // the receiver of reports is slow, and the answer would not be seen
-		}
-		l.busy.Unlock()
-		if err := l.socket.Ping(ctx); err != nil {
-			return err
-		}
-	}
 }
 
 // message is what the stream sends. The stream says which fields count.
@@ -208,46 +136,29 @@ type message struct {
 
 // readMessage reads one frame, which is JSON in text and in binary frames alike.
 func readMessage(frame []byte) (message, error) {
-	j := strictjson.NewReader(frame)
-	var m message
 	var data []byte
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "stream":
-			m.stream = j.Text()
-		case "data":
-			data = j.Raw()
-		}
+	m, err := venue.Parse(frame, "a message of the stream", func(j *strictjson.Reader) (m message) {
+		form.Object(j, "a message", venue.Members{"stream": &m.stream, "data": func() { data = j.Raw() }}, "stream", "data")
+		return m
 	})
-	if m.stream == "" || data == nil {
-		j.Failf("no stream or no data in it")
+	if err != nil {
+		return m, err
 	}
-	if err := j.End(); err != nil {
-		return message{}, fmt.Errorf("not a message of the stream: %w", err)
-	}
-	d := strictjson.NewReader(data)
-	switch m.stream {
-	case updates:
-		m.report, m.filled, m.strange = updateAt(d)
-	case "authorization":
-		d.Object(func(key []byte) {
-			if string(key) == "status" {
-				m.status = d.Text()
-			}
-		})
-	case "listening":
-		d.Object(func(key []byte) {
-			if string(key) == "streams" && !d.Null() {
-				d.Array(func(int) { m.listening = d.Is(updates) || m.listening })
-			}
-		})
-	default:
-		d.Skip()
-	}
-	if err := d.End(); err != nil {
-		return message{}, fmt.Errorf("not a message of %s: %w", m.stream, err)
-	}
-	return m, nil
+	return venue.Parse(data, "a message of "+m.stream, func(j *strictjson.Reader) message {
+		switch m.stream {
+		case updates:
+			m.report, m.filled, m.strange = updateAt(j)
+		case "authorization":
+			form.Object(j, "an authorization", venue.Members{"status": &m.status})
+		case "listening":
+			form.Object(j, "the streams", venue.Members{"streams": func() {
+				j.Array(func(int) { m.listening = j.Is(updates) || m.listening })
+			}})
+		default:
+			j.Skip()
+		}
+		return m
+	})
 }
 
 // updateAt reads what happened to an order, whether that filled one that may have legs, and
@@ -258,21 +169,8 @@ func updateAt(j *strictjson.Reader) (r order.Report, filled bool, strange string
 	var event, execution string
 	var price, quantity decimal.Decimal
 	var at time.Time
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "event":
-			event = j.Text()
-		case "order":
-			t = orderAt(j)
-		case "execution_id":
-			execution = text(j)
-		case "price":
-			price = amount(j)
-		case "qty":
-			quantity = amount(j)
-		case "timestamp":
-			at = instant(j)
-		}
+	form.Object(j, "an update", venue.Members{
+		"event": &event, "order": func() { t = orderAt(j) }, "execution_id": &execution, "price": &price, "qty": &quantity, "timestamp": &at,
 	})
 	if event == "" || t.id == "" {
 		j.Failf("an update without event or order")

@@ -1,23 +1,33 @@
 package alpaca
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
-// The venue's types of orders. Those with a stop wait for it.
+// The venue's types of orders that wait for a price.
 const (
-	typeMarket    = "market"
-	typeLimit     = "limit"
 	typeStop      = "stop"
 	typeStopLimit = "stop_limit"
 	typeTrailing  = "trailing_stop"
 )
+
+func kinds() venue.Words[venue.Kind] {
+	return venue.Words[venue.Kind]{
+		"market": {Type: order.Market}, "limit": {Type: order.Limit}, typeStop: {Type: order.Market, Waits: true}, typeStopLimit: {Type: order.Limit, Waits: true},
+		typeTrailing: {Type: order.Market, Waits: true, Trails: true},
+	}
+}
+
+// sides are the venue's words for sides, of which a fill of a short sale has one of its own.
+func sides() venue.Words[order.Side] {
+	return venue.Words[order.Side]{"buy": order.Buy, "sell": order.Sell, "sell_short": order.Sell}
+}
 
 const (
 	maxIDBytes = 48 // of the id that we give an order
@@ -48,27 +58,11 @@ type legTerm struct {
 	StopPrice  string `json:"stop_price,omitempty"`
 }
 
-// isStop reports whether an order waits for a price.
-func isStop(o order.Spec) bool { return o.StopPrice.IsPositive() || o.TrailPercent.IsPositive() }
-
 // isPair reports whether an order is in a crypto pair.
 func isPair(o order.Spec) bool { return strings.Contains(o.Symbol.Name, "/") }
 
 // typeWord returns the venue's word for the type of an order.
-func typeWord(o order.Spec) string {
-	switch limited := o.Type == order.Limit; {
-	case o.TrailPercent.IsPositive():
-		return typeTrailing
-	case o.StopPrice.IsPositive() && limited:
-		return typeStopLimit
-	case o.StopPrice.IsPositive():
-		return typeStop
-	case limited:
-		return typeLimit
-	default:
-		return typeMarket
-	}
-}
+func typeWord(o order.Spec) string { return kinds().Write(venue.KindOf(o)) }
 
 // forceOf returns how long an order stays open where the request does not say it: until it
 // is cancelled in a pair, and also in a stock if it is a stop or has legs, because what
@@ -78,7 +72,7 @@ func forceOf(o order.Spec, grouped bool) order.TimeInForce {
 	switch {
 	case o.TimeInForce != 0:
 		return o.TimeInForce
-	case isPair(o) || isStop(o) || grouped:
+	case isPair(o) || o.IsStop() || grouped:
 		return order.GTC
 	default:
 		return order.Day
@@ -122,51 +116,26 @@ func termsOf(o order.Spec, grouped bool) ask {
 	return a
 }
 
-// checkSpec says what is wrong with an order. Whether the venue takes the quantity and the
-// price is for the venue to say.
+// checkSpec says what is wrong with an order.
 func checkSpec(o order.Spec, grouped bool) error {
-	switch {
-	case o.ID == "" || len(o.ID) > maxIDBytes:
-		return fault.Field("order id", o.ID, fmt.Sprintf("1 to %d characters", maxIDBytes))
-	case o.Symbol.Venue != name || o.Symbol.Name == "":
-		return fault.Field("symbol", o.Symbol.String(), "a symbol of "+name)
-	case o.Side.String() == "" || o.Type.String() == "":
-		return fault.Field("order", o.Side.String()+" "+o.Type.String(), "buy or sell, market or limit")
-	case !o.Quantity.IsPositive():
-		return fault.Field("quantity", o.Quantity.String(), "above 0")
-	case o.Type == order.Limit && !o.Price.IsPositive():
-		return fault.Field("price", o.Price.String(), "above 0")
-	case o.PostOnly:
-		return fault.Field("post_only", "true", "false: alpaca has no orders that only rest")
-	}
-	if err := checkStop(o); err != nil {
+	if err := venue.CheckOrder(name, maxIDBytes, o); err != nil {
 		return err
 	}
-	if (isStop(o) || grouped) && !isPair(o) && !o.Quantity.IsInteger() {
-		return wholeShares(o, grouped)
-	}
-	return checkForce(o, grouped)
-}
-
-// checkStop refuses a stop that the venue does not have.
-func checkStop(o order.Spec) error {
 	switch trails := o.TrailPercent.IsPositive(); {
-	case o.StopPrice.IsNegative():
-		return fault.Field(stopField(o), o.StopPrice.String(), "a price above 0")
-	case o.TrailPercent.IsNegative() || trails && o.TrailPercent.GreaterThan(decimal.NewFromInt(100)):
-		return fault.Field("trail_percent", o.TrailPercent.String(), "per cent above 0 and up to 100")
-	case trails && o.StopPrice.IsPositive():
-		return fault.Field("trail_percent", o.TrailPercent.String(), "trail_percent or a stop price, not both")
-	case !o.Best.IsZero():
-		return fault.Field("best", o.Best.String(), "no best price: a trail begins at the price of now at alpaca")
+	case o.Symbol.Venue != name || o.Symbol.Name == "":
+		return fault.Field("symbol", o.Symbol.String(), "a symbol of "+name)
+	case o.PostOnly:
+		return fault.Field("post_only", "true", "false: alpaca has no orders that only rest")
 	case trails && o.Type == order.Limit:
 		return fault.Field("type", o.Type.String(), "market with trail_percent: alpaca has no limit for it")
 	case trails && isPair(o):
 		return notNative("trail_percent", o.TrailPercent, "trailing stop in crypto pairs; give a stop price with a limit")
 	case o.StopPrice.IsPositive() && o.Type == order.Market && isPair(o):
-		return notNative(stopField(o), o.StopPrice, "stop without a limit in crypto pairs; give "+limitField(o)+" as well")
+		return notNative(venue.StopField(o), o.StopPrice, "stop without a limit in crypto pairs; give "+limitField(o)+" as well")
+	case (o.IsStop() || grouped) && !isPair(o) && !o.Quantity.IsInteger():
+		return wholeShares(o, grouped)
 	}
-	return nil
+	return checkForce(o, grouped)
 }
 
 // checkForce refuses a time in force that the venue does not have for the order.
@@ -178,7 +147,7 @@ func checkForce(o order.Spec, grouped bool) error {
 		ok = true
 	case isPair(o):
 		ok, allowed = force == order.GTC || force == order.IOC, "gtc or ioc for crypto pairs at alpaca"
-	case isStop(o) || grouped:
+	case o.IsStop() || grouped:
 		ok, allowed = force == order.GTC || force == order.Day, "gtc or day for stops, trails and orders with legs at alpaca"
 	default:
 		ok = force.String() != ""
@@ -207,14 +176,6 @@ func wholeShares(o order.Spec, grouped bool) error {
 // notNative refuses an order that the venue cannot hold.
 func notNative(field string, value decimal.Decimal, what string) error {
 	return fault.New(fault.Unsupported, codeNotNative, "%s: alpaca has no %s", field, what).About(field, value.String(), "")
-}
-
-// stopField returns the argument that an order's stop price comes from.
-func stopField(o order.Spec) string {
-	if o.Role == order.StopLoss {
-		return "stop_loss"
-	}
-	return "stop_price"
 }
 
 // limitField returns the argument that the limit of an order with a stop comes from.

@@ -10,6 +10,7 @@ import (
 
 	stocks "candela/internal/data/provider/alpaca"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 )
 
 // Examples of the venue's documentation.
@@ -55,11 +56,11 @@ func TestRead_WhatTheVenueDocuments(t *testing.T) {
 		f.VenueID != r.VenueID || f.Symbol != r.Symbol || !f.At.Equal(at(t, "2022-04-19T17:45:05.024916716Z")) {
 		t.Errorf("fill: %+v", f)
 	}
-	all, err := listOf("a page of activities", activityAt)([]byte(documentedActivities))
+	all, err := venue.List("a page of activities", activityAt)([]byte(documentedActivities))
 	if err != nil || len(all) != 1 || all[0].stamp() != "20190524113406977" || all[0].tradeID() != "8efc7b9a-8b2b-4000-9955-d36e7db0df74" || all[0].price.String() != "1.63" {
 		t.Errorf("activities: %+v, %v", all, err)
 	}
-	held, err := listOf("a list of positions", positionAt)([]byte(documentedPositions))
+	held, err := venue.List("a list of positions", positionAt)([]byte(documentedPositions))
 	if err != nil || len(held) != 1 || held[0].Symbol.String() != "alpaca:AAPL" || held[0].Quantity.String() != "5" || held[0].Available.String() != "4" {
 		t.Errorf("positions: %+v, %v", held, err)
 	}
@@ -130,12 +131,12 @@ func FuzzRead(f *testing.F) {
 		if o, err := readTicket(data); err == nil {
 			checkTicket(t, o)
 		}
-		if all, err := listOf("a list of orders", orderAt)(data); err == nil {
+		if all, err := venue.List("a list of orders", orderAt)(data); err == nil {
 			for _, o := range all {
 				checkTicket(t, o)
 			}
 		}
-		if all, err := listOf("a page of activities", activityAt)(data); err == nil {
+		if all, err := venue.List("a page of activities", activityAt)(data); err == nil {
 			for _, a := range all {
 				bounded(t, a.quantity, a.price, a.sofar)
 				if fill, err := a.fill(apple()); err == nil && (!fill.Quantity.IsPositive() || fill.TradeID == "" || fill.At.IsZero()) {
@@ -143,7 +144,7 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 		}
-		if all, err := listOf("a list of positions", positionAt)(data); err == nil {
+		if all, err := venue.List("a list of positions", positionAt)(data); err == nil {
 			for _, h := range all {
 				bounded(t, h.Quantity, h.Available)
 				if h.Symbol.Name == "" || h.Asset == "" {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"candela/internal/kit/secret"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/market"
 )
 
@@ -82,17 +82,17 @@ const (
 
 // Broker trades on one account. It is safe for concurrent use.
 type Broker struct {
-	config Config
-	mode   order.Mode
-	hosts  *upstream.Hosts
-	orders *upstream.Client
-	reads  *upstream.Client
-	trades *upstream.Client
-	rules  *rules.Provider
-	sign   signer
-	clock  *clock
-	known  provider.Cache[features]        // by symbol
-	fees   provider.Cache[decimal.Decimal] // by symbol
+	config  Config
+	mode    order.Mode
+	hosts   *upstream.Hosts
+	reads   *upstream.Client
+	trades  *upstream.Client
+	rules   *rules.Provider
+	sign    venue.Signer
+	clock   *venue.Clock
+	account *venue.Account
+	known   provider.Cache[features]        // by symbol
+	fees    provider.Cache[decimal.Decimal] // by symbol
 	// full is until when the venue takes no new orders, in unix nanoseconds. Cancels
 	// and reads go on.
 	full atomic.Int64
@@ -123,9 +123,9 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	if c.Key.IsZero() {
 		return nil, errors.New("binance: no key")
 	}
-	sign, err := newSigner(c.Secret)
+	sign, err := venue.NewSigner(c.Secret)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("binance: %w", err)
 	}
 	c.MaxAge = cmp.Or(c.MaxAge, 24*time.Hour-10*time.Minute)
 	b := &Broker{config: c, mode: order.Paper, hosts: hosts, sign: sign, rules: rules.New(hosts, rules.Config{URL: c.URL})}
@@ -140,12 +140,14 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 			IsEndpointLimit: func(code string) bool { return code == codeTooManyOrders },
 		})
 	}
-	b.orders = client(upstream.Limit{Weight: weightPerMinute, MaxWait: patienceOrder})
 	b.reads = client(upstream.Limit{Weight: readsPerMinute})
 	b.trades = client(upstream.Limit{Weight: readsPerMinute, MaxWait: patienceTrades})
 	b.known = provider.Cache[features]{Keep: featuresAge, Most: maxFeatures}
 	b.fees = provider.Cache[decimal.Decimal]{Keep: feesAge, Most: maxFeatures}
-	b.clock = &clock{ask: b.askTime, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
+	b.clock = venue.NewClock(b.askTime)
+	b.account = &venue.Account{
+		Orders: client(upstream.Limit{Weight: weightPerMinute, MaxWait: patienceOrder}), Clock: b.clock, Late: codeTimestamp, Explain: explain, Fail: failed,
+	}
 	return b, nil
 }
 
@@ -157,11 +159,9 @@ func (e Environment) checkHost(address string) error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("binance: %q is not an absolute URL", address)
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	// Names under test are nobody's. RFC 6761 6.2.
-	harmless := upstream.Loopback(host) || strings.HasSuffix(host, ".test") || host == "testnet.binance.vision" || strings.HasSuffix(host, ".testnet.binance.vision") ||
-		strings.HasPrefix(host, "demo-") && strings.HasSuffix(host, ".binance.com")
-	if e != Live && !harmless {
+	host := u.Hostname()
+	demo := strings.HasPrefix(host, "demo-") && venue.Harmless(host, "*.binance.com")
+	if e != Live && !demo && !venue.Harmless(host, "testnet.binance.vision", "*.testnet.binance.vision") {
 		return fmt.Errorf("binance: %s may be the live exchange, and the environment is %s: allowed are testnet.binance.vision, demo-*.binance.com and this machine", host, e)
 	}
 	return nil
@@ -183,33 +183,21 @@ func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Inst
 	return b.rules.Instrument(ctx, s)
 }
 
-// read asks a signed question, once more when the venue finds our clock wrong.
-func (b *Broker) read(ctx context.Context, c *upstream.Client, path, subject string, weight int, params url.Values) (*upstream.Response, error) {
-	for attempt := 1; ; attempt++ {
-		if err := b.clock.ready(ctx); err != nil {
-			return nil, err
-		}
-		resp, err := c.Do(ctx, upstream.Request{Path: path, Weight: weight, Subject: subject, QueryFunc: b.signed(params, widest)})
-		if codeOf(err) != codeTimestamp {
-			return resp, err
-		}
-		b.clock.doubt()
-		if attempt == 2 {
-			return nil, err
-		}
-	}
+// ask asks a signed question about a symbol, or about the account.
+func ask[T any](ctx context.Context, b *Broker, c *upstream.Client, s market.Symbol, path string, weight int, params url.Values, parse func([]byte) (T, error)) (T, error) {
+	about := order.Spec{Symbol: s}
+	r := upstream.Request{Path: path, Weight: weight, Subject: cmp.Or(params.Get("symbol"), "account"), QueryFunc: b.signed(params, widest)}
+	return venue.Read(ctx, b.account, c, about, r, parse)
 }
 
 // Open lists the open orders of every symbol.
 func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
-	resp, err := b.read(ctx, b.reads, "/api/v3/openOrders", "open orders", weightOpen, nil)
-	return parsed(resp, readFault(err), "open orders", parseOrders)
+	return ask(ctx, b, b.reads, market.Symbol{}, "/api/v3/openOrders", weightOpen, nil, parseOrders)
 }
 
 // Holdings returns the balance of each asset.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
-	resp, err := b.read(ctx, b.reads, "/api/v3/account", "account", weightAccount, url.Values{"omitZeroBalances": {"true"}})
-	return parsed(resp, readFault(err), "account", parseAccount)
+	return ask(ctx, b, b.reads, market.Symbol{}, "/api/v3/account", weightAccount, url.Values{"omitZeroBalances": {"true"}}, parseAccount)
 }
 
 // Fills lists the account's trades in a symbol, with the venue's own ids of the orders.
@@ -224,66 +212,36 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 			return nil, err
 		}
 	}
-	var all []order.Fill
-	for {
-		page, err := b.tradesFrom(ctx, s, spelled, from)
-		if err != nil {
-			return nil, err
-		}
-		full := len(page) == tradesPage
-		if full {
-			from, err = parseID(page[len(page)-1].TradeID)
-			from++
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(all) == 0 && after != "" {
-			// The cursor's own trade must be there: if not, ids mean something else now.
-			if len(page) == 0 || page[0].TradeID != after {
-				return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrCursorLost)
+	all, err := venue.Pages(tradesPage, func(f order.Fill) string { return f.TradeID }, func(last *order.Fill) ([]order.Fill, error) {
+		if last != nil {
+			id, err := parseID(last.TradeID)
+			if err != nil {
+				return nil, err
 			}
-			page, after = page[1:], ""
+			from = id + 1
 		}
-		all = slices.Concat(all, page)
-		if !full {
-			return all, nil
-		}
+		params := url.Values{"symbol": {spelled}, "fromId": {formatID(from)}, "limit": {formatID(tradesPage)}}
+		return ask(ctx, b, b.trades, s, "/api/v3/myTrades", weightTrades, params, func(body []byte) ([]order.Fill, error) { return parseTrades(body, spelled) })
+	})
+	if err != nil || after == "" {
+		return all, err
 	}
-}
-
-// tradesFrom reads one page of trades, from one with an id on.
-func (b *Broker) tradesFrom(ctx context.Context, s market.Symbol, spelled string, from int64) ([]order.Fill, error) {
-	params := url.Values{"symbol": {spelled}, "fromId": {formatID(from)}, "limit": {formatID(tradesPage)}}
-	resp, err := b.read(ctx, b.trades, "/api/v3/myTrades", spelled, weightTrades, params)
-	if err != nil {
-		err = readFault(rules.Explain(err, s, spelled))
+	// The cursor's own trade must be there: if not, ids mean something else now.
+	if len(all) == 0 || all[0].TradeID != after {
+		return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrCursorLost)
 	}
-	return parsed(resp, err, spelled, func(body []byte) ([]order.Fill, error) { return parseTrades(body, spelled) })
+	return all[1:], nil
 }
 
 // Skew measures how far the venue's clock is ahead of ours.
-func (b *Broker) Skew(ctx context.Context) (time.Duration, error) { return b.clock.measure(ctx) }
+func (b *Broker) Skew(ctx context.Context) (time.Duration, error) { return b.clock.Measure(ctx) }
 
 // askTime reads the venue's clock, and ours when the question went out.
-func (b *Broker) askTime(ctx context.Context) (venue, sent time.Time, err error) {
-	resp, err := b.reads.Do(ctx, upstream.Request{Path: "/api/v3/time", Subject: "time", QueryFunc: func() string {
+func (b *Broker) askTime(ctx context.Context) (at, sent time.Time, err error) {
+	r := upstream.Request{Path: "/api/v3/time", Subject: "time", QueryFunc: func() string {
 		sent = time.Now()
 		return ""
-	}})
-	venue, err = parsed(resp, err, "time", parseTime)
-	return venue, sent, err
-}
-
-// parsed reads the answer to a question, unless the question failed.
-func parsed[T any](resp *upstream.Response, err error, subject string, parse func([]byte) (T, error)) (T, error) {
-	var none T
-	if err != nil {
-		return none, err
-	}
-	v, err := parse(resp.Body)
-	if err != nil {
-		return none, upstream.MalformedResponse(name, subject, err)
-	}
-	return v, nil
+	}}
+	at, _, err = upstream.Get(ctx, b.reads, r, parseTime)
+	return at, sent, err
 }

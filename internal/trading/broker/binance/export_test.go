@@ -1,10 +1,13 @@
 package binance
 
-import "candela/internal/kit/secret"
+import (
+	"candela/internal/kit/secret"
+	"candela/internal/trading/venue"
+)
 
 // Sign returns the signature of a payload.
 func Sign(key, payload string) (string, error) {
-	sign, err := newSigner(secret.New(key))
+	sign, err := venue.NewSigner(secret.New(key))
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package binance
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/market"
 )
 
@@ -81,45 +81,26 @@ func (f features) capabilities() order.Capabilities {
 
 // parseFeatures reads the features of one symbol out of exchangeInfo.
 func parseFeatures(data []byte, spelled string) (features, error) {
-	var found *features
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		if string(key) != "symbols" {
-			return
+	return venue.Parse(data, "the rules of symbols", func(j *strictjson.Reader) (found features) {
+		known := false
+		form.Object(j, "the rules of symbols", venue.Members{"symbols": func() {
+			j.Array(func(int) {
+				if symbol, f := parseSymbol(j); symbol == spelled {
+					found, known = f, true
+				}
+			})
+		}})
+		if !known {
+			j.Failf("the symbol is not in it")
 		}
-		j.Array(func(int) {
-			if symbol, f := parseSymbol(j); symbol == spelled {
-				found = &f
-			}
-		})
+		return found
 	})
-	if err := j.End(); err != nil {
-		return features{}, err
-	}
-	if found == nil {
-		return features{}, errors.New("the symbol is not in it")
-	}
-	return *found, nil
 }
 
 func parseSymbol(j *strictjson.Reader) (symbol string, f features) {
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "symbol":
-			symbol = j.Text()
-		case "orderTypes":
-			j.Array(func(int) { f.types = append(f.types, j.Text()) })
-		case "ocoAllowed":
-			f.oco = j.Bool()
-		case "otoAllowed":
-			f.oto = j.Bool()
-		case "opoAllowed":
-			f.opo = j.Bool()
-		case "allowTrailingStop":
-			f.trails = j.Bool()
-		case "filters":
-			j.Array(func(int) { f.parseFilter(j) })
-		}
+	form.Object(j, "a symbol", venue.Members{
+		"symbol": &symbol, "orderTypes": func() { f.types = venue.Items(j, (*strictjson.Reader).Text) }, "ocoAllowed": &f.oco, "otoAllowed": &f.oto, "opoAllowed": &f.opo,
+		"allowTrailingStop": &f.trails, "filters": func() { j.Array(func(int) { f.parseFilter(j) }) },
 	})
 	return symbol, f
 }
@@ -127,21 +108,17 @@ func parseSymbol(j *strictjson.Reader) (symbol string, f features) {
 // parseFilter reads a filter, if it bounds trails, by the narrower bounds of both directions, or
 // how many orders wait for a price.
 func (f *features) parseFilter(j *strictjson.Reader) {
-	kind, bounds := "", map[string]int64{}
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "filterType":
-			kind = j.Text()
-		case "minTrailingAboveDelta", "maxTrailingAboveDelta", "minTrailingBelowDelta", "maxTrailingBelowDelta", "maxNumAlgoOrders":
-			bounds[string(key)] = j.Int()
-		}
+	var kind string
+	var minAbove, maxAbove, minBelow, maxBelow, stops int64
+	form.Object(j, "a filter", venue.Members{
+		"filterType": &kind, "minTrailingAboveDelta": &minAbove, "maxTrailingAboveDelta": &maxAbove, "minTrailingBelowDelta": &minBelow, "maxTrailingBelowDelta": &maxBelow,
+		"maxNumAlgoOrders": &stops,
 	})
 	switch kind {
 	case "TRAILING_DELTA":
-		f.minTrail = max(bounds["minTrailingAboveDelta"], bounds["minTrailingBelowDelta"], 1)
-		f.maxTrail = min(bounds["maxTrailingAboveDelta"], bounds["maxTrailingBelowDelta"])
+		f.minTrail, f.maxTrail = max(minAbove, minBelow, 1), min(maxAbove, maxBelow)
 	case "MAX_NUM_ALGO_ORDERS":
-		f.maxStops = int(max(bounds["maxNumAlgoOrders"], 0))
+		f.maxStops = int(max(stops, 0))
 	}
 }
 
@@ -159,41 +136,24 @@ func (b *Broker) FeePercent(ctx context.Context, s market.Symbol) (decimal.Decim
 // feeRate returns the most that the venue takes of what an order in a symbol buys.
 func (b *Broker) feeRate(ctx context.Context, s market.Symbol, spelled string) (decimal.Decimal, error) {
 	return b.fees.Get(ctx, time.Now(), spelled, func(ctx context.Context) (decimal.Decimal, error) {
-		resp, err := b.read(ctx, b.reads, "/api/v3/account/commission", spelled, weightFees, url.Values{"symbol": {spelled}})
-		if err != nil {
-			err = explain(err, order.Spec{Symbol: s}, spelled)
-		}
-		return parsed(resp, err, spelled, parseFeeRate)
+		return ask(ctx, b, b.reads, s, "/api/v3/account/commission", weightFees, url.Values{"symbol": {spelled}}, parseFeeRate)
 	})
 }
 
 // parseFeeRate adds up the commissions of a purchase, as maker or taker, whichever is
 // more. A discount is not counted on: it ends when the account lacks what pays it.
 func parseFeeRate(data []byte) (decimal.Decimal, error) {
-	rate, found := decimal.Zero, false
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "standardCommission", "specialCommission", "taxCommission":
-			rate, found = rate.Add(parseCommission(j)), true
+	return venue.Parse(data, "commissions", func(j *strictjson.Reader) (rate decimal.Decimal) {
+		found := false
+		add := func() {
+			var maker, taker, buyer decimal.Decimal
+			form.Object(j, "a commission", venue.Members{"maker": &maker, "taker": &taker, "buyer": &buyer})
+			rate, found = rate.Add(decimal.Max(maker, taker)).Add(buyer), true
 		}
-	})
-	switch err := j.End(); {
-	case err != nil:
-		return rate, err
-	case !found || rate.GreaterThanOrEqual(decimal.NewFromInt(1)):
-		return rate, errors.New("there is no commission in it, or all is taken")
-	}
-	return rate, nil
-}
-
-func parseCommission(j *strictjson.Reader) decimal.Decimal {
-	rates := map[string]decimal.Decimal{}
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "maker", "taker", "buyer":
-			rates[string(key)] = j.Amount()
+		form.Object(j, "commissions", venue.Members{"standardCommission": add, "specialCommission": add, "taxCommission": add})
+		if !found || rate.GreaterThanOrEqual(decimal.NewFromInt(1)) {
+			j.Failf("there is no commission in it, or all is taken")
 		}
+		return rate
 	})
-	return decimal.Max(rates["maker"], rates["taker"]).Add(rates["buyer"])
 }

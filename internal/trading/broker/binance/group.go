@@ -2,7 +2,6 @@ package binance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	rules "candela/internal/data/provider/binance"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
@@ -32,15 +32,11 @@ type list struct {
 func (b *Broker) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
 	l, err := b.compose(ctx, orders)
 	if err != nil {
-		return nil, notSent(err)
+		return nil, venue.NotSent(err)
 	}
-	resp, err := b.place(ctx, "/api/v3/orderList/"+l.name, orders[0], l.spelled, l.params)
+	reports, err := place(ctx, b, "/api/v3/orderList/"+l.name, orders[0], l.params, func(body []byte) ([]order.Report, error) { return parseList(body, l) })
 	if err != nil {
 		return nil, err
-	}
-	reports, err := parseList(resp.Body, l)
-	if err != nil {
-		return nil, unreadable(l.spelled, err)
 	}
 	for i := range reports {
 		reports[i].Group = orders[i].Group
@@ -72,7 +68,7 @@ func (b *Broker) readLegs(ctx context.Context, orders []order.Spec, reports []or
 
 // sentAs describes how a market entry was sent.
 func sentAs(o order.Spec) string {
-	return fmt.Sprintf("limit %s %s", o.Price, strings.ToLower(forceWord(o.TimeInForce)))
+	return fmt.Sprintf("limit %s %s", o.Price, strings.ToLower(forces().Write(o.TimeInForce)))
 }
 
 // compose returns the list to send. Its error is about orders that are not sent.
@@ -104,7 +100,7 @@ func listID(head string) string {
 // composePair writes a target and its stop.
 func (l *list) composePair() {
 	l.name = "oco"
-	l.params.Set("side", sideWord(l.orders[0].Side))
+	l.params.Set("side", sides().Write(l.orders[0].Side))
 	l.params.Set("quantity", l.orders[0].Quantity.String())
 	l.putPair("above", "below", 0, 1)
 }
@@ -137,9 +133,9 @@ func (b *Broker) composeEntry(ctx context.Context, l *list) error {
 	}
 	entry, legs := l.orders[0], l.orders[1:]
 	l.put("working", 0)
-	l.params.Set("workingSide", sideWord(entry.Side))
+	l.params.Set("workingSide", sides().Write(entry.Side))
 	l.params.Set("workingQuantity", entry.Quantity.String())
-	l.params.Set("pendingSide", sideWord(legs[0].Side))
+	l.params.Set("pendingSide", sides().Write(legs[0].Side))
 	l.name = "oto"
 	if f.opo && entry.Side == order.Buy {
 		l.name = "opo" // the venue sizes the legs
@@ -212,52 +208,15 @@ func (b *Broker) legQuantity(ctx context.Context, entry order.Spec, spelled stri
 
 // checkGroup refuses orders that are no pair and no entry with legs.
 func checkGroup(orders []order.Spec) error {
-	if len(orders) < 2 || len(orders) > 3 {
-		return fmt.Errorf("binance: %d orders are no group", len(orders))
-	}
-	head := orders[0]
-	seen := map[string]bool{}
-	for _, o := range orders {
-		// An entry at market is sent as a limit order, so any time in force is taken.
-		checked := o
-		if o.ID == head.ID && o.Type == order.Market {
-			checked.TimeInForce = 0
+	for i, o := range orders {
+		if i == 0 && o.Type == order.Market {
+			o.TimeInForce = 0 // it is sent as a limit order, so any is taken
 		}
-		if err := checkSpec(checked); err != nil {
+		if err := checkSpec(o); err != nil {
 			return err
 		}
-		if seen[o.ID] || o.Symbol != head.Symbol || !o.Quantity.Equal(head.Quantity) || o.Group.Name != head.ID {
-			return fmt.Errorf("binance: order %s does not belong to group %s: another symbol, quantity or group, or the same id", o.ID, head.ID)
-		}
-		seen[o.ID] = true
 	}
-	if head.Role == order.Entry {
-		return checkEntry(head, orders[1:])
-	}
-	if len(orders) != 2 || head.IsStop() || !orders[1].IsStop() || head.Type != order.Limit || head.Side != orders[1].Side {
-		return errors.New("binance: a pair is a target with a limit, and its stop")
-	}
-	return nil
-}
-
-// checkEntry refuses an entry that waits for a price, and legs that do not close it.
-func checkEntry(entry order.Spec, legs []order.Spec) error {
-	if entry.IsStop() {
-		return fault.Field("stop_price", entry.StopPrice.String(), "none: binance takes no entry that waits for a price together with legs; place them when it is filled")
-	}
-	stops := 0
-	for _, leg := range legs {
-		if leg.Side == entry.Side || !leg.IsStop() && leg.Type != order.Limit {
-			return fmt.Errorf("binance: leg %s does not close what the entry brings", leg.ID)
-		}
-		if leg.IsStop() {
-			stops++
-		}
-	}
-	if len(legs) == 2 && stops != 1 {
-		return errors.New("binance: two legs are a stop and a target")
-	}
-	return nil
+	return venue.CheckGroup(name, orders)
 }
 
 // parseList reads the answer to a list: a report of each order, returned in the list's
@@ -298,16 +257,11 @@ func find(all []order.Report, o order.Handle, spelled string) (order.Report, err
 
 // parseReports reads the orders of a list.
 func parseReports(data []byte) (client string, all []order.Report, err error) {
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "listClientOrderId":
-			client = j.Text()
-		case "orderReports":
-			j.Array(func(int) { all = append(all, parseOrder(j)) })
-		}
+	all, err = venue.Parse(data, "a list", func(j *strictjson.Reader) (all []order.Report) {
+		form.Object(j, "a list", venue.Members{"listClientOrderId": &client, "orderReports": func() { all = venue.Items(j, parseOrder) }})
+		return all
 	})
-	return client, all, j.End()
+	return client, all, err
 }
 
 // parseCanceled reads the answer to a cancel: the order, or the list that ended with it.

@@ -10,9 +10,9 @@ import (
 
 	rules "candela/internal/data/provider/binance"
 	"candela/internal/data/upstream"
-	"candela/internal/kit/sendby"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 )
 
 const pathOrder = "/api/v3/order"
@@ -20,29 +20,24 @@ const pathOrder = "/api/v3/order"
 // Submit sends an order once. See broker.Broker.
 func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 	if err := checkAlone(o); err != nil {
-		return order.Report{}, notSent(err)
+		return order.Report{}, venue.NotSent(err)
 	}
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
-		return order.Report{}, notSent(err)
+		return order.Report{}, venue.NotSent(err)
 	}
 	params := url.Values{
-		"symbol": {spelled}, "newClientOrderId": {o.ID}, "quantity": {o.Quantity.String()}, "newOrderRespType": {"FULL"}, "side": {sideWord(o.Side)},
+		"symbol": {spelled}, "newClientOrderId": {o.ID}, "quantity": {o.Quantity.String()}, "newOrderRespType": {"FULL"}, "side": {sides().Write(o.Side)},
 	}
 	t := termsOf(o)
 	t.put(params, "")
-	resp, err := b.place(ctx, pathOrder, o, spelled, params)
-	if err != nil {
-		return order.Report{}, err
-	}
-	r, err := parseReport(resp.Body, o.Handle(), spelled)
-	if err == nil && (!t.agrees(r) || !r.Quantity.Equal(o.Quantity)) {
-		err = errors.New("it is not about what was asked for")
-	}
-	if err != nil {
-		return order.Report{}, unreadable(spelled, err)
-	}
-	return r, nil
+	return place(ctx, b, pathOrder, o, params, func(body []byte) (order.Report, error) {
+		r, err := parseReport(body, o.Handle(), spelled)
+		if err == nil && (!t.agrees(r) || !r.Quantity.Equal(o.Quantity)) {
+			err = errors.New("it is not about what was asked for")
+		}
+		return r, err
+	})
 }
 
 // checkAlone refuses an order that the venue would not be asked, and one whose legs would
@@ -54,16 +49,22 @@ func checkAlone(o order.Spec) error {
 	return checkSpec(o)
 }
 
-// place sends new orders, unless the account has placed all it may for now.
-func (b *Broker) place(ctx context.Context, path string, o order.Spec, spelled string, params url.Values) (*upstream.Response, error) {
+// place sends new orders once, unless the account has placed all it may for now.
+func place[T any](ctx context.Context, b *Broker, path string, o order.Spec, params url.Values, read func([]byte) (T, error)) (T, error) {
 	if wait := time.Until(time.Unix(0, b.full.Load())); wait > 0 {
-		return nil, notSent(tooManyOrders(nil, wait))
+		return *new(T), venue.NotSent(tooManyOrders(nil, wait))
 	}
-	resp, err := b.change(ctx, http.MethodPost, path, o, spelled, params)
+	v, err := change(ctx, b, http.MethodPost, path, o, params, read)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Code == codeTooManyOrders {
 		b.full.Store(time.Now().Add(e.RetryAfter).UnixNano())
 	}
-	return resp, err
+	return v, err
+}
+
+// change sends what is sent once. Its error has an outcome.
+func change[T any](ctx context.Context, b *Broker, method, path string, o order.Spec, params url.Values, read func([]byte) (T, error)) (T, error) {
+	r := upstream.Request{Method: method, Path: path, Weight: weightOrder, Subject: params.Get("symbol"), QueryFunc: b.signed(params, func() time.Duration { return venue.Window(ctx, recvWindow) })}
+	return venue.Change(ctx, b.account, o, r, read)
 }
 
 // Cancel asks the venue to cancel an order, and with it the list that it is in. The venue
@@ -72,55 +73,22 @@ func (b *Broker) place(ctx context.Context, path string, o order.Spec, spelled s
 func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
-		return order.Report{}, notSent(err)
+		return order.Report{}, venue.NotSent(err)
 	}
-	resp, err := b.change(ctx, http.MethodDelete, pathOrder, o.Spec, spelled, naming(o, spelled))
-	if err == nil {
-		r, err := parseCanceled(resp.Body, o, spelled)
-		if err != nil {
-			return order.Report{}, unreadable(spelled, err)
-		}
-		return r, nil
+	r, err := change(ctx, b, http.MethodDelete, pathOrder, o.Spec, naming(o, spelled), func(body []byte) (order.Report, error) { return parseCanceled(body, o, spelled) })
+	if e, ok := errors.AsType[*upstream.Error](err); !ok || venue.CodeOf(err) != codeCancel || e.Message != wordsUnknownOrder {
+		return r, err
 	}
-	if e, ok := errors.AsType[*upstream.Error](err); !ok || codeOf(err) != codeCancel || e.Message != wordsUnknownOrder {
-		return order.Report{}, err
-	}
-	r, err := b.Query(ctx, o)
+	r, err = b.Query(ctx, o)
 	switch {
 	case errors.Is(err, broker.ErrNotFound):
 		return r, err
 	case err != nil:
 		return r, fmt.Errorf("%w: %w", broker.ErrUnknown, err)
-	case r.Status == order.Filled || r.Status == order.Canceled || r.Status == order.Expired || r.Status == order.Rejected:
+	case r.Status.Final():
 		return r, nil
 	}
 	return order.Report{}, fmt.Errorf("binance %s: %w: the venue does not know the order, and lists it", spelled, broker.ErrUnknown)
-}
-
-// change sends what is sent once. Its error has a fate.
-func (b *Broker) change(ctx context.Context, method, path string, o order.Spec, spelled string, params url.Values) (*upstream.Response, error) {
-	if err := b.clock.ready(ctx); err != nil {
-		return nil, fmt.Errorf("%w: the venue's clock was not read: %w", broker.ErrNotSent, err)
-	}
-	resp, err := b.orders.Do(ctx, upstream.Request{Method: method, Path: path, Weight: weightOrder, Subject: spelled, QueryFunc: b.signed(params, windowOf(ctx))})
-	if err != nil {
-		if codeOf(err) == codeTimestamp {
-			b.clock.doubt() // it was not done; the next one is signed with a better time
-			if _, limited := sendby.Left(ctx); limited {
-				return nil, fmt.Errorf("%w: %w: %w", broker.ErrNotSent, sendby.ErrLate, explain(err, o, spelled))
-			}
-		}
-		return nil, failed(err, o, spelled)
-	}
-	return resp, nil
-}
-
-// notSent is the error of a request that failed before it went out.
-func notSent(err error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, err) }
-
-// unreadable is the error of an answer to a change that does not say what became of it.
-func unreadable(spelled string, err error) error {
-	return fmt.Errorf("%w: %w", broker.ErrUnknown, upstream.MalformedResponse(name, spelled, err))
 }
 
 // naming returns the parameters that name an order.
@@ -137,16 +105,13 @@ func (b *Broker) Query(ctx context.Context, o order.Handle) (order.Report, error
 	if err != nil {
 		return order.Report{}, err
 	}
-	resp, err := b.read(ctx, b.reads, pathOrder, spelled, weightQuery, naming(o, spelled))
-	switch codeOf(err) {
+	r, err := ask(ctx, b, b.reads, o.Symbol, pathOrder, weightQuery, naming(o, spelled), func(body []byte) (order.Report, error) { return parseReport(body, o, spelled) })
+	switch venue.CodeOf(err) {
 	case codeNoOrder:
-		return order.Report{}, fmt.Errorf("binance %s: %s: %w", spelled, o, broker.ErrNotFound)
+		return r, fmt.Errorf("binance %s: %s: %w", spelled, o, broker.ErrNotFound)
 	case codeArchived:
 		// Cancelled or expired without a trade over 90 days ago, the one or the other.
 		return order.Report{Spec: o.Spec, VenueID: o.VenueID, Status: order.Canceled, Reason: "archived by the venue", At: time.Now()}, nil
 	}
-	if err != nil {
-		err = explain(err, o.Spec, spelled)
-	}
-	return parsed(resp, err, spelled, func(body []byte) (order.Report, error) { return parseReport(body, o, spelled) })
+	return r, err
 }

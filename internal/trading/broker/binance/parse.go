@@ -2,13 +2,16 @@ package binance
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -24,68 +27,19 @@ func parseID(text string) (int64, error) {
 	return n, nil
 }
 
-// sideOf reads a side, without which a report is of no use.
-func sideOf(j *strictjson.Reader) order.Side {
-	switch word := j.Text(); word {
-	case "BUY":
-		return order.Buy
-	case "SELL":
-		return order.Sell
-	default:
-		j.Failf("%q is no side", word)
-		return 0
-	}
-}
-
-// typeOf reads how an order is priced, and whether it waits for a trigger. Those that wait
-// are what they become; a word that is not known is neither.
-func typeOf(word string) (kind order.Type, waits bool) {
-	switch word {
-	case typeLimit, typeMaker:
-		return order.Limit, false
-	case typeMarket:
-		return order.Market, false
-	case typeStopLimit, "TAKE_PROFIT_LIMIT":
-		return order.Limit, true
-	case typeStop, "TAKE_PROFIT":
-		return order.Market, true
-	}
-	return 0, false
-}
+// number returns what reads a whole number that is an id.
+func number(j *strictjson.Reader, to *string) func() { return func() { *to = formatID(j.Int()) } }
 
 // statusPending is the status of an order that waits for another of its list.
 const statusPending = "PENDING_NEW"
 
-// statusOf reads a status. An unknown word means to ask again, never that it is over.
-func statusOf(word string) order.Status {
-	switch word {
-	case "NEW":
-		return order.Accepted
-	case statusPending:
-		return order.Held
-	case "PARTIALLY_FILLED":
-		return order.PartiallyFilled
-	case "FILLED":
-		return order.Filled
-	case "PENDING_CANCEL":
-		return order.PendingCancel
-	case "CANCELED":
-		return order.Canceled
-	case "EXPIRED", "EXPIRED_IN_MATCH":
-		return order.Expired
-	case "REJECTED":
-		return order.Rejected
+// statuses are the venue's words for what became of an order. An unknown word means to ask again, never that
+// it is over.
+func statuses() venue.Words[order.Status] {
+	return venue.Words[order.Status]{
+		"NEW": order.Accepted, statusPending: order.Held, "PARTIALLY_FILLED": order.PartiallyFilled, "FILLED": order.Filled, "PENDING_CANCEL": order.PendingCancel,
+		"CANCELED": order.Canceled, "EXPIRED": order.Expired, "EXPIRED_IN_MATCH": order.Expired, "REJECTED": order.Rejected,
 	}
-	return order.Uncertain
-}
-
-// instant reads a time in milliseconds.
-func instant(j *strictjson.Reader) time.Time {
-	ms := j.Int()
-	if ms <= 0 {
-		j.Failf("%d is no time", ms)
-	}
-	return time.UnixMilli(ms).UTC()
 }
 
 // trailPercent reads a trail, which the venue counts in hundredths of a per cent.
@@ -97,28 +51,12 @@ func trailPercent(j *strictjson.Reader) decimal.Decimal {
 	return decimal.New(n, -trailDigits)
 }
 
-// The fields of an order that must be there.
-const (
-	hasSymbol = 1 << iota
-	hasID
-	hasVenueID
-	hasStatus
-	hasSide
-	hasType
-	hasQuantity
-	hasFilled
-	hasPrice
-	hasTime
-	hasAll = 1<<iota - 1
-)
-
 // parseReport reads an answer about one order, which must be the one asked for. Its
 // quantity may be less by now: the account's owner can reduce it at the venue.
 func parseReport(data []byte, o order.Handle, spelled string) (order.Report, error) {
-	j := strictjson.NewReader(data)
-	r := parseOrder(j)
-	if err := j.End(); err != nil {
-		return order.Report{}, err
+	r, err := venue.Parse(data, "an order", parseOrder)
+	if err != nil {
+		return r, err
 	}
 	return matched(r, o, spelled)
 }
@@ -139,13 +77,7 @@ func matched(r order.Report, o order.Handle, spelled string) (order.Report, erro
 
 // parseOrders reads a list of orders.
 func parseOrders(data []byte) ([]order.Report, error) {
-	var all []order.Report
-	j := strictjson.NewReader(data)
-	j.Array(func(int) { all = append(all, parseOrder(j)) })
-	if err := j.End(); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return venue.List("a list of orders", parseOrder)(data)
 }
 
 // parseOrder reads an order of a REST answer.
@@ -154,19 +86,21 @@ func parseOrder(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an
 // parseAnyOrder reads an order, in any of the shapes in which the venue sends one: with
 // long names over REST, with single letters in the stream.
 func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Report {
-	x := wireOrder{execution: execution, list: -1, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
-	j.Object(func(key []byte) { x.field(j, string(key)) })
+	x := wireOrder{list: -1, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
+	x.read(j, what, execution)
 	r := x.r
-	if x.word == statusPending || x.list >= 0 && x.r.Filled.IsZero() && statusOf(x.word).Final() {
-		x.has |= hasQuantity // which the entry decides when it is filled, if it ever is
+	r.Status = order.Uncertain
+	if status, known := statuses()[x.word]; known {
+		r.Status = status
 	}
-	if x.has != hasAll {
-		j.Failf("%s that lacks something: %010b", what, x.has)
+	// The entry decides the quantity of its legs when it is filled, if it ever is.
+	if !x.counted && x.word != statusPending && (x.list < 0 || !r.Filled.IsZero() || !r.Status.Final()) {
+		j.Failf("%s that lacks its quantity", what)
 	}
 	if x.original != "" {
 		r.ID = x.original
 	}
-	r.Status, r.Reason = statusOf(x.word), x.reason()
+	r.Reason = strings.Trim(x.expired+": "+x.rejected, ": ")
 	r.Triggered = x.triggered()
 	if x.list >= 0 {
 		r.Group = order.Group{Name: formatID(x.list), Leg: x.word == statusPending}
@@ -184,27 +118,18 @@ func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Repo
 
 // wireOrder is an order as it comes.
 type wireOrder struct {
-	execution bool // it is an execution report
-	r         order.Report
-	fill      order.Fill // of an execution report
-	original  string     // the order's id, when the other is that of its cancel
-	word      string     // the status
-	list      int64      // the id of the order's list, -1 for none
-	happened  string     // in an execution report
-	has       int        // which fields came
-	waits     bool       // it is of a type that waits for a trigger
-	onBook    bool       // it is on the book, or was
-	working   time.Time  // since when, zero if it was not
-	expired   string     // why
-	rejected  string     // why
-}
-
-// reason returns why the order is over, or "".
-func (x *wireOrder) reason() string {
-	if x.expired != "" && x.rejected != "" {
-		return x.expired + ": " + x.rejected
-	}
-	return x.expired + x.rejected
+	r        order.Report
+	fill     order.Fill // of an execution report
+	original string     // the order's id, when the other is that of its cancel
+	word     string     // the status
+	list     int64      // the id of the order's list, -1 for none
+	happened string     // in an execution report
+	counted  bool       // its quantity came
+	waits    bool       // it is of a type that waits for a trigger
+	onBook   bool       // it is on the book, or was
+	working  time.Time  // since when, zero if it was not
+	expired  string     // why
+	rejected string     // why
 }
 
 // triggered returns when an order that waits for a trigger was triggered: it is on the book
@@ -221,84 +146,52 @@ func (x *wireOrder) triggered() time.Time {
 	return time.Time{}
 }
 
-// field reads one field.
-func (x *wireOrder) field(j *strictjson.Reader, key string) {
-	r := &x.r
-	switch key {
-	case "symbol", "s":
-		r.Symbol.Name, x.has = j.Text(), x.has|hasSymbol
-	case "clientOrderId", "c":
-		r.ID, x.has = j.Text(), x.has|hasID
-	case "origClientOrderId", "C":
-		x.original = j.Text()
-	case "orderId", "i":
-		r.VenueID, x.has = formatID(j.Int()), x.has|hasVenueID
-	case "status", "X":
-		x.word, x.has = j.Text(), x.has|hasStatus
-	case "side", "S":
-		r.Side, x.has = sideOf(j), x.has|hasSide
-	case "type", "o":
-		word := j.Text()
-		r.Type, x.waits = typeOf(word)
-		r.PostOnly, x.has = word == typeMaker, x.has|hasType
-	case "timeInForce", "f":
-		r.TimeInForce = forceOf(j.Text())
-	case "origQty", "q":
-		r.Quantity, x.has = j.Amount(), x.has|hasQuantity
-	case "executedQty", "z":
-		r.Filled, x.has = j.Amount(), x.has|hasFilled
-	case "price", "p":
-		r.Price, x.has = j.Amount(), x.has|hasPrice
-	case "stopPrice", "P":
-		r.StopPrice = j.Amount()
-	case "trailingDelta", "d":
-		r.TrailPercent = trailPercent(j)
-	case "workingTime", "W":
+// read reads the fields.
+func (x *wireOrder) read(j *strictjson.Reader, what string, execution bool) {
+	r, f := &x.r, &x.fill
+	kind := func() {
+		k := kinds()[j.Text()]
+		r.Type, r.PostOnly, x.waits = k.Type, k.Maker, k.Waits
+	}
+	side := func() {
+		if r.Side = sides()[j.Text()]; r.Side == 0 {
+			j.Failf("it has no side")
+		}
+	}
+	counted := func() { r.Quantity, x.counted = j.Amount(), true }
+	working := func() {
 		if ms := j.Int(); ms > 0 { // -1 before
 			x.working = time.UnixMilli(ms).UTC()
 		}
-	case "orderListId", "g":
-		x.list = j.Int()
-	case "transactTime", "updateTime", "T":
-		r.At, x.has = instant(j), x.has|hasTime
-	case "expiryReason", "eR":
-		x.expired = j.Text()
-	case "fills":
-		j.Array(func(int) { r.Fills = append(r.Fills, parseTrade(j)) })
-	default:
-		if x.execution {
-			x.executionField(j, key)
-		}
 	}
-}
-
-// executionField reads one field that only execution reports have.
-func (x *wireOrder) executionField(j *strictjson.Reader, key string) {
-	f := &x.fill
-	switch key {
-	case "r":
-		if word := j.Text(); word != "NONE" {
-			x.rejected = word
-		}
-	case "w":
-		x.onBook = j.Bool()
-	case "x":
-		x.happened = j.Text()
-	case "t":
-		f.TradeID = formatID(j.Int())
-	case "l":
-		f.Quantity = j.Amount()
-	case "L":
-		f.Price = j.Amount()
-	case "n":
-		f.Fee = j.Amount()
-	case "N":
-		if !j.Null() {
-			f.FeeAsset = j.Text()
-		}
-	case "m":
-		f.Maker = j.Bool()
+	members := venue.Members{
+		"symbol": &r.Symbol.Name, "clientOrderId": &r.ID, "origClientOrderId": &x.original, "orderId": number(j, &r.VenueID), "status": &x.word, "side": side,
+		"type": kind, "timeInForce": func() { r.TimeInForce = forces()[j.Text()] }, "origQty": counted, "executedQty": &r.Filled, "price": &r.Price, "stopPrice": &r.StopPrice,
+		"trailingDelta": func() { r.TrailPercent = trailPercent(j) }, "workingTime": working, "orderListId": &x.list, "transactTime": &r.At, "updateTime": &r.At,
+		"expiryReason": &x.expired, "fills": func() { r.Fills = append(r.Fills, venue.Items(j, parseTrade)...) },
 	}
+	if execution {
+		asset := func() {
+			if !j.Null() {
+				f.FeeAsset = j.Text()
+			}
+		}
+		reason := func() {
+			if x.rejected = j.Text(); x.rejected == "NONE" {
+				x.rejected = ""
+			}
+		}
+		for short, long := range map[string]string{
+			"s": "symbol", "c": "clientOrderId", "C": "origClientOrderId", "i": "orderId", "X": "status", "S": "side", "o": "type", "f": "timeInForce", "q": "origQty",
+			"z": "executedQty", "p": "price", "P": "stopPrice", "d": "trailingDelta", "W": "workingTime", "g": "orderListId", "T": "transactTime", "eR": "expiryReason",
+		} {
+			members[short] = members[long]
+		}
+		maps.Copy(members, venue.Members{
+			"r": reason, "w": &x.onBook, "x": &x.happened, "t": number(j, &f.TradeID), "l": &f.Quantity, "L": &f.Price, "n": &f.Fee, "N": asset, "m": &f.Maker,
+		})
+	}
+	form.Object(j, what, members, "symbol s", "clientOrderId c", "orderId i", "status X", "side S", "type o", "executedQty z", "price p", "transactTime updateTime T")
 }
 
 // checkReport fails when the amounts of a report cannot be.

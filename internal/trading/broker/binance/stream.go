@@ -2,7 +2,6 @@ package binance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
@@ -24,82 +24,49 @@ const (
 
 // Stream sends the account's execution reports. See broker.Broker.
 func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Report) error {
-	if err := b.clock.ready(ctx); err != nil {
+	if err := b.clock.Ready(ctx); err != nil {
 		return fmt.Errorf("binance stream: %w", err)
 	}
-	limited, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	after := func(d time.Duration, format string) *time.Timer {
-		return time.AfterFunc(d, func() { stop(fault.Unreachable(nil, 0, format, d)) })
-	}
-	defer after(b.config.MaxAge, "binance: the stream has run for %v and starts again").Stop()
-	waiting := after(answerWait, "binance: the subscription was not answered for %v")
-	defer waiting.Stop()
-	err := b.stream(limited, func() {
-		waiting.Stop()
-		ready()
-	}, out)
-	if ctx.Err() == nil && limited.Err() != nil {
-		return context.Cause(limited)
-	}
-	return err
+	return venue.Reports{
+		Hosts: b.hosts, Socket: upstream.SocketConfig{Venue: name, URL: b.config.StreamURL, Idle: streamIdle}, Age: b.config.MaxAge, Answer: answerWait, Handle: handle,
+		Steps: []venue.Step{{What: "subscription", Request: func() []byte { return b.subscription(subscribing) }, Confirms: b.subscribed}},
+	}.Run(ctx, ready, out)
 }
 
-// stream runs one connection to its end.
-func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Report) error {
-	socket, err := b.hosts.Dial(ctx, upstream.SocketConfig{Venue: name, URL: b.config.StreamURL, Idle: streamIdle})
-	if err != nil {
-		return err
+// handle delivers an execution report.
+func handle(ctx context.Context, data []byte, deliver venue.Deliver) error {
+	m, err := parseMessage(data)
+	switch {
+	case err != nil:
+		return upstream.MalformedResponse(name, "stream", err)
+	case m.event == "executionReport": // a list's orders have reports of their own
+		return deliver(ctx, m.report)
+	case m.event == "serverShutdown":
+		return fault.Unreachable(nil, 0, "binance: the venue is about to restart the stream")
+	case m.event == "eventStreamTerminated":
+		return fault.Unreachable(nil, 0, "binance: the venue has ended the stream")
 	}
-	defer socket.Close()
-	if err := socket.Send(ctx, b.subscription(subscribing)); err != nil {
-		return err
-	}
-	for flows := false; ; {
-		data, err := socket.Read(ctx)
-		if err != nil {
-			return err
-		}
-		m, err := parseMessage(data)
-		if err != nil {
-			return upstream.MalformedResponse(name, "stream", err)
-		}
-		switch {
-		case m.answers == subscribing && !flows:
-			if err := b.subscribed(m); err != nil {
-				return err
-			}
-			flows = true
-			ready()
-		case m.event == "executionReport":
-			select {
-			case out <- m.report:
-			case <-ctx.Done():
-				return fmt.Errorf("binance stream: %w", ctx.Err())
-			}
-		case m.event == "listStatus": // its orders have reports of their own
-		case m.event == "serverShutdown":
-			return fault.Unreachable(nil, 0, "binance: the venue is about to restart the stream")
-		case m.event == "eventStreamTerminated":
-			return fault.Unreachable(nil, 0, "binance: the venue has ended the stream")
-		}
-	}
+	return nil
 }
 
-// subscribed judges the answer to the subscription.
-func (b *Broker) subscribed(m message) error {
-	if m.status == http.StatusOK {
-		return nil
-	}
-	if m.code == codeTimestamp {
-		b.clock.doubt()
+// subscribed reports whether a message answers the subscription, and returns the venue's refusal.
+func (b *Broker) subscribed(data []byte) (bool, error) {
+	m, err := parseMessage(data)
+	switch {
+	case err != nil:
+		return false, upstream.MalformedResponse(name, "stream", err)
+	case m.answers != subscribing:
+		return false, nil
+	case m.status == http.StatusOK:
+		return true, nil
+	case m.code == codeTimestamp:
+		b.clock.Doubt()
 	}
 	f := fault.Unreachable(nil, 0, "binance stream: the venue refuses the subscription: %s (status %d, code %s)", m.words, m.status, m.code)
-	switch m.code {
-	case "-1022", "-2014", "-2015":
+	if venue.Lists(codesKeys, m.code) {
 		f.Code, f.Retryable = "venue_keys_refused", false
 	}
-	return f
+	return false, f
 }
 
 // message is anything that comes over the WebSocket API.
@@ -113,36 +80,21 @@ type message struct {
 
 // parseMessage reads a message. Case distinguishes its keys: c and C, t and T differ.
 func parseMessage(data []byte) (message, error) {
-	var m message
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "id":
-			if !j.Null() {
-				m.answers = j.Text()
-			}
-		case "status":
-			m.status = j.Int()
-		case "error":
-			j.Object(func(key []byte) {
-				switch string(key) {
-				case "code":
-					m.code = j.Exact()
-				case "msg":
-					m.words = j.Text()
+	return venue.Parse(data, "a message of the stream", func(j *strictjson.Reader) (m message) {
+		refusal := venue.Members{"code": func() { m.code = j.Exact() }, "msg": &m.words}
+		form.Object(j, "a message", venue.Members{
+			"id": func() {
+				if !j.Null() {
+					m.answers = j.Text()
 				}
-			})
-		case "event":
-			m.event, m.report = parseEvent(j)
+			},
+			"status": &m.status, "error": func() { form.Object(j, "a refusal", refusal) }, "event": func() { m.event, m.report = parseEvent(j) },
+		})
+		if m.answers != "" && m.status == 0 {
+			j.Failf("an answer without a status")
 		}
+		return m
 	})
-	if err := j.End(); err != nil {
-		return message{}, err
-	}
-	if m.answers != "" && m.status == 0 {
-		return message{}, errors.New("an answer without a status")
-	}
-	return m, nil
 }
 
 // parseEvent reads an event, of which execution reports alone are looked into: the
@@ -152,23 +104,15 @@ func parseEvent(j *strictjson.Reader) (kind string, r order.Report) {
 	if !j.OK() {
 		return "", r
 	}
-	first := strictjson.NewReader(raw)
-	first.Object(func(key []byte) {
-		if string(key) == "e" {
-			kind = first.Text()
-		}
+	kind, err := venue.Parse(raw, "an event", func(j *strictjson.Reader) (kind string) {
+		form.Object(j, "an event", venue.Members{"e": &kind})
+		return kind
 	})
-	if err := first.End(); err != nil {
-		j.Failf("an event: %v", err)
-		return "", r
+	if err == nil && kind == "executionReport" {
+		r, err = venue.Parse(raw, "an execution report", func(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an execution report", true) })
 	}
-	if kind != "executionReport" {
-		return kind, r
-	}
-	second := strictjson.NewReader(raw)
-	r = parseAnyOrder(second, "an execution report", true)
-	if err := second.End(); err != nil {
-		j.Failf("an execution report: %v", err)
+	if err != nil {
+		j.Failf("%v", err)
 	}
 	return kind, r
 }

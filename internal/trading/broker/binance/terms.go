@@ -1,7 +1,7 @@
 package binance
 
 import (
-	"fmt"
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,17 +9,32 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/order"
+	"candela/internal/trading/venue"
 	"candela/lib/fault"
 )
 
-// The venue's types of orders. Those with a stop wait for it.
+// The venue's types of orders that a symbol may lack. Those with a stop wait for it.
 const (
-	typeMarket    = "MARKET"
-	typeLimit     = "LIMIT"
 	typeMaker     = "LIMIT_MAKER" // rests, or is refused
 	typeStop      = "STOP_LOSS"
 	typeStopLimit = "STOP_LOSS_LIMIT"
 )
+
+func kinds() venue.Words[venue.Kind] {
+	return venue.Words[venue.Kind]{
+		"MARKET": {Type: order.Market}, "LIMIT": {Type: order.Limit}, typeMaker: {Type: order.Limit, Maker: true},
+		typeStop: {Type: order.Market, Waits: true}, typeStopLimit: {Type: order.Limit, Waits: true},
+		"TAKE_PROFIT": {Type: order.Market, Waits: true, Target: true}, "TAKE_PROFIT_LIMIT": {Type: order.Limit, Waits: true, Target: true},
+	}
+}
+
+func forces() venue.Words[order.TimeInForce] {
+	return venue.Words[order.TimeInForce]{"GTC": order.GTC, "IOC": order.IOC, "FOK": order.FOK}
+}
+
+func sides() venue.Words[order.Side] {
+	return venue.Words[order.Side]{"BUY": order.Buy, "SELL": order.Sell}
+}
 
 // maxID is how long an id may be at the venue.
 const maxID = 36
@@ -39,22 +54,14 @@ type terms struct {
 
 // termsOf returns the terms of an order that was checked.
 func termsOf(o order.Spec) terms {
-	t := terms{kind: typeMarket, stop: o.StopPrice, trail: o.TrailPercent.Shift(trailDigits).IntPart()}
-	switch waits := o.IsStop(); {
-	case o.Type == order.Limit && waits:
-		t.kind = typeStopLimit
-	case o.Type == order.Limit && o.PostOnly:
-		t.kind = typeMaker
-	case o.Type == order.Limit:
-		t.kind = typeLimit
-	case waits:
-		t.kind = typeStop
-	}
+	kind := venue.KindOf(o)
+	kind.Trails = false // which the venue has as a stop
+	t := terms{kind: kinds().Write(kind), stop: o.StopPrice, trail: o.TrailPercent.Shift(trailDigits).IntPart()}
 	if o.Type == order.Limit {
 		t.price = o.Price
-	}
-	if t.kind == typeLimit || t.kind == typeStopLimit {
-		t.force = forceWord(o.TimeInForce)
+		if !o.PostOnly {
+			t.force = forces().Write(cmp.Or(o.TimeInForce, order.GTC))
+		}
 	}
 	return t
 }
@@ -89,74 +96,16 @@ func (t terms) agrees(r order.Report) bool {
 	return r.Type != 0 && got.kind == t.kind && (t.force == "" || got.force == t.force) && got.price.Equal(t.price) && got.stop.Equal(t.stop) && got.trail == t.trail
 }
 
-// forceWord returns the venue's word for a time in force. The usual one is until it is
-// cancelled.
-func forceWord(t order.TimeInForce) string {
-	switch t {
-	case order.IOC:
-		return "IOC"
-	case order.FOK:
-		return "FOK"
-	default:
-		return "GTC"
-	}
-}
-
-// forceOf reads a time in force, zero for a word that is not known.
-func forceOf(word string) order.TimeInForce {
-	switch word {
-	case "GTC":
-		return order.GTC
-	case "IOC":
-		return order.IOC
-	case "FOK":
-		return order.FOK
-	}
-	return 0
-}
-
-// sideWord returns the venue's word for a side.
-func sideWord(s order.Side) string { return strings.ToUpper(s.String()) }
-
 // checkSpec refuses what the venue would not even be asked.
 func checkSpec(o order.Spec) error {
-	legal := func(c rune) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_'
-	}
-	switch {
-	case o.ID == "" || len(o.ID) > maxID || strings.ContainsFunc(o.ID, func(c rune) bool { return !legal(c) }):
-		return fault.Field("id", o.ID, "1 to 36 letters, digits, - and _")
-	case o.Side != order.Buy && o.Side != order.Sell:
-		return fault.Field("side", fmt.Sprint(o.Side), "buy, sell")
-	case o.Type != order.Market && o.Type != order.Limit:
-		return fault.Field("type", fmt.Sprint(o.Type), "market, limit")
-	case !o.Quantity.IsPositive():
-		return fault.Field("quantity", o.Quantity.String(), "above zero")
-	case o.Type == order.Limit && !o.Price.IsPositive():
-		return fault.Field("price", o.Price.String(), "above zero for a limit order")
-	}
-	if err := checkStop(o); err != nil {
+	if err := venue.CheckOrder(name, maxID, o); err != nil {
 		return err
 	}
-	return checkForce(o)
-}
-
-// checkStop refuses a stop that the venue does not have.
-func checkStop(o order.Spec) error {
-	switch trail := o.TrailPercent.Round(trailDigits); {
-	case o.StopPrice.IsNegative():
-		return fault.Field(stopField(o), o.StopPrice.String(), "a price above zero")
-	case o.TrailPercent.IsNegative() || o.TrailPercent.IsPositive() && trail.GreaterThan(decimal.NewFromInt(100)):
-		return fault.Field("trail_percent", o.TrailPercent.String(), "per cent above 0 and up to 100")
-	case o.TrailPercent.IsPositive() && o.StopPrice.IsPositive():
-		return fault.Field("trail_percent", o.TrailPercent.String(), "trail_percent or a stop price, not both")
-	case !o.Best.IsZero():
-		return fault.Field("best", o.Best.String(), "no best price: a trail begins at the price of now at binance")
-	case !o.TrailPercent.Equal(trail):
+	if trail := o.TrailPercent.Round(trailDigits); !o.TrailPercent.Equal(trail) {
 		nearest := decimal.Max(trail, decimal.New(1, -trailDigits))
 		return fault.Field("trail_percent", o.TrailPercent.String(), "steps of 0.01 per cent at binance", nearest.String())
 	}
-	return nil
+	return checkForce(o)
 }
 
 // checkForce refuses a time in force that the venue does not have for the order.
@@ -174,12 +123,4 @@ func checkForce(o order.Spec) error {
 		return fault.Field("time_in_force", force.String(), "gtc or ioc for a market order, or type limit with price")
 	}
 	return nil
-}
-
-// stopField returns the argument that an order's stop price comes from.
-func stopField(o order.Spec) string {
-	if o.Role == order.StopLoss {
-		return "stop_loss"
-	}
-	return "stop_price"
 }

@@ -1,4 +1,4 @@
-package binance
+package venue
 
 import (
 	"context"
@@ -20,12 +20,19 @@ const (
 	clockTrip = time.Second
 )
 
-// clock computes the venue's time from measurements. It is safe for concurrent use.
-type clock struct {
+// Clock computes a venue's time from measurements, for requests that are signed with it. It is safe for
+// concurrent use and not copied.
+type Clock struct {
 	ask  func(context.Context) (venue, sent time.Time, err error)
 	memo provider.Cache[*reading]
 	last atomic.Pointer[reading]
 	age  atomic.Int64 // how many measurements were doubted
+}
+
+// NewClock returns a clock that asks the venue for its time. ask also returns when the question went out, by
+// our clock.
+func NewClock(ask func(context.Context) (venue, sent time.Time, err error)) *Clock {
+	return &Clock{ask: ask, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
 }
 
 // reading is what the venue's clock showed when ours showed something.
@@ -36,15 +43,15 @@ type reading struct {
 	age   int64 // of the clock, when it was made
 }
 
-// ready makes sure that now is known. A measurement that fails does no harm
+// Ready makes sure that Now is known. A measurement that fails does no harm
 // when there is an older one that nothing speaks against.
-func (c *clock) ready(ctx context.Context) error {
+func (c *Clock) Ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	last := c.last.Load()
 	if last != nil && last.jumped() {
-		c.doubt()
+		c.Doubt()
 	}
 	age := c.age.Load()
 	_, err := c.memo.Get(ctx, time.Now(), strconv.FormatInt(age, 10), c.read)
@@ -54,8 +61,8 @@ func (c *clock) ready(ctx context.Context) error {
 	return nil
 }
 
-// doubt lets the next request measure again.
-func (c *clock) doubt() { c.age.Add(1) }
+// Doubt lets the next request measure again.
+func (c *Clock) Doubt() { c.age.Add(1) }
 
 // jumped reports whether the wall clock went another way than time did.
 func (r *reading) jumped() bool {
@@ -63,16 +70,16 @@ func (r *reading) jumped() bool {
 	return (now.Round(0).Sub(r.ours.Round(0)) - now.Sub(r.ours)).Abs() > clockJump
 }
 
-// now returns the venue's time.
-func (c *clock) now() time.Time {
+// Now returns the venue's time.
+func (c *Clock) Now() time.Time {
 	if r := c.last.Load(); r != nil {
 		return r.venue.Add(time.Since(r.ours))
 	}
 	return time.Now()
 }
 
-// measure returns how far the venue's clock is ahead of ours.
-func (c *clock) measure(ctx context.Context) (time.Duration, error) {
+// Measure returns how far the venue's clock is ahead of ours.
+func (c *Clock) Measure(ctx context.Context) (time.Duration, error) {
 	r, err := c.read(ctx)
 	if err != nil {
 		return 0, err
@@ -81,7 +88,7 @@ func (c *clock) measure(ctx context.Context) (time.Duration, error) {
 }
 
 // read measures up to three times, until an answer is fast, and keeps the fastest.
-func (c *clock) read(ctx context.Context) (*reading, error) {
+func (c *Clock) read(ctx context.Context) (*reading, error) {
 	var best *reading
 	age := c.age.Load()
 	for range 3 {
