@@ -33,6 +33,27 @@ type lastPrice struct {
 	price        float64
 	at           time.Time // the venue's time, as wall time
 	marketClosed bool
+	mark         float64   // of a perpetual future, 0 if unknown
+	markedAt     time.Time // the venue's time of it, as wall time
+}
+
+// publish makes a price known, with the mark that was.
+func (p *priceTracker) publish(l lastPrice) {
+	if before := p.published.Load(); before != nil {
+		l.mark, l.markedAt = before.mark, before.markedAt
+	}
+	p.published.Store(&l)
+}
+
+// publishMark makes a mark price known beside the last price.
+func (p *priceTracker) publishMark(price float64, at time.Time) {
+	l := p.published.Load()
+	if l == nil || at.Before(l.markedAt) {
+		return
+	}
+	marked := *l
+	marked.mark, marked.markedAt = price, at
+	p.published.Store(&marked)
 }
 
 // priceRead is the newest bar of an instrument, read over REST.
@@ -135,7 +156,7 @@ func (p *priceTracker) handleEvent(l *loop, e *feed.Event) {
 	switch e.Kind {
 	case provider.Traded:
 		l.fireRange(p, e.Price, e.Price, e.Price, at, false)
-		p.published.Store(&lastPrice{price: e.Price, at: received})
+		p.publish(lastPrice{price: e.Price, at: received})
 		if span, ok := p.listing.calendar.Bucket(p.sub.Interval, e.At.Unix()); ok && span.Open == p.bar.T {
 			p.bar.H, p.bar.L, p.bar.C = max(p.bar.H, e.Price), min(p.bar.L, e.Price), e.Price
 		}
@@ -146,6 +167,8 @@ func (p *priceTracker) handleEvent(l *loop, e *feed.Event) {
 			at = p.listing.closeTime(p.sub.Interval, e.Bar.T)
 		}
 		p.close(l, e, received, at)
+	case provider.Marked:
+		p.publishMark(e.Price, received)
 	default:
 	}
 }
@@ -199,7 +222,7 @@ func (p *priceTracker) applyBar(l *loop, bar market.Bar, received, at time.Time,
 // applyRead applies a bar that was read. The first one may have opened before alerts of
 // an earlier run were created; FireBar ignores what it reached before them.
 func (p *priceTracker) applyRead(l *loop, q *priceRead, now time.Time) {
-	price := lastPrice{q.bar.C, q.asOf, q.marketClosed}
+	price := lastPrice{price: q.bar.C, at: q.asOf, marketClosed: q.marketClosed}
 	if !p.hasBar {
 		p.setLatest(l, q.bar, price, now)
 		l.newFirings = l.index.FireMissed(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
@@ -208,7 +231,7 @@ func (p *priceTracker) applyRead(l *loop, q *priceRead, now time.Time) {
 	}
 	p.applyBar(l, q.bar, q.asOf, now, false)
 	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
-		p.published.Store(&price) // with marketClosed, which events do not carry
+		p.publish(price) // with marketClosed, which events do not carry
 	}
 }
 
@@ -228,7 +251,7 @@ func (p *priceTracker) setLatest(l *loop, bar market.Bar, price lastPrice, now t
 		l.prices.put(p.dependency.Instrument, &p.published)
 	}
 	p.bar, p.hasBar, p.updatedAt = bar, true, now
-	p.published.Store(&price)
+	p.publish(price)
 }
 
 // fireRange fires the alerts between lo and hi.

@@ -68,6 +68,30 @@ func TestQuote_IsNewOrAskedFor(t *testing.T) {
 	})
 }
 
+// TestQuote_HasTheMark holds that a mark price stays beside the last price, fires no alert and reaches orders.
+func TestQuote_HasTheMark(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(map[time.Duration]float64{time.Minute: 101.25}))
+		defer s.stop()
+		s.venue.mu.Lock()
+		s.venue.mark = 100.5
+		s.venue.mu.Unlock()
+		btc := market.Symbol{Venue: "venue", Name: "BTC"}
+		s.Follow([]market.Symbol{btc})
+		time.Sleep(2 * time.Minute)
+		q, known := s.LastQuote(btc)
+		if !known || q.Last.String() != "101.25" || q.Mark.String() != "100.5" || time.Since(q.MarkedAt) > tickEvery*time.Second {
+			t.Errorf("%+v, %v", q, known)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !slices.ContainsFunc(s.observed, func(e provider.Event) bool { return e.Kind == provider.Marked && e.Price == 100.5 }) {
+			t.Error("orders do not see the mark")
+		}
+	})
+}
+
 // ended is a venue in whose market nobody has traded since a time.
 type ended struct {
 	*venue

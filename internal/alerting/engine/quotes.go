@@ -43,7 +43,11 @@ func (e *Engine) LastQuote(s market.Symbol) (order.Quote, bool) {
 	if p == nil || p.price <= 0 {
 		return order.Quote{}, false
 	}
-	return order.Quote{Last: decimal.NewFromFloat(p.price), At: p.at, MarketClosed: p.marketClosed}, true
+	q := order.Quote{Last: decimal.NewFromFloat(p.price), At: p.at, MarketClosed: p.marketClosed}
+	if p.mark > 0 {
+		q.Mark, q.MarkedAt = decimal.NewFromFloat(p.mark), p.markedAt
+	}
+	return q, true
 }
 
 // Instrument returns the venue's description of a symbol.

@@ -34,6 +34,7 @@ type venue struct {
 	read    time.Time            // when bars were read last
 	subs    map[provider.Sub]int // streamed now
 	made    map[provider.Sub]market.Bars
+	mark    float64 // sent beside each forming bar, 0 for none
 }
 
 func newVenue(wave func(s market.Symbol, t int64) float64) *venue {
@@ -268,5 +269,11 @@ func (v *venue) events(sub provider.Sub, now int64) []provider.Event {
 		events = append(events, provider.Event{Sub: sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: at})
 	}
 	bar := v.bar(symbol, sub.Interval, now/step*step, now)
+	v.mu.Lock()
+	mark := v.mark
+	v.mu.Unlock()
+	if mark > 0 {
+		events = append(events, provider.Event{Sub: sub, Kind: provider.Marked, Price: mark, At: at})
+	}
 	return append(events, provider.Event{Sub: sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at})
 }

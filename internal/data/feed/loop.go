@@ -178,7 +178,18 @@ func (l *loop) handleEvent(e *provider.Event, c *conn, now time.Time) {
 		l.handleForming(t, e, now)
 	case provider.Traded:
 		l.emitLatest(t, Event{Event: *e})
+	case provider.Marked:
+		l.emitMark(e)
 	default:
+	}
+}
+
+// emitMark delivers a mark price if there is room: the next one comes in a second.
+func (l *loop) emitMark(e *provider.Event) {
+	select {
+	case l.out <- Event{Event: *e}:
+	default:
+		l.count.Replaced++
 	}
 }
 

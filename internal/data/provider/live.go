@@ -242,7 +242,7 @@ type lastSent struct {
 // Allow reports whether the event may be sent after those admitted before. An
 // event that is admitted gets a time no earlier than theirs.
 func (s *EventFilter) Allow(e *Event) bool {
-	if e.Kind == Ending || e.Kind == Alive {
+	if e.Kind == Ending || e.Kind == Alive || e.Kind == Marked {
 		return true
 	}
 	t, ok := s.last[e.Sub]

@@ -186,7 +186,8 @@ const (
 	// Alive says that the venue is there though nothing trades. It, too, belongs to
 	// no subscription and carries only At.
 	Alive
-	// Marked is a mark price of a perpetual future, by which positions are liquidated: Price alone.
+	// Marked is a mark price of a perpetual future, by which positions are liquidated: Price alone. Where a
+	// venue has one, it comes beside the events of each subscription of the symbol, in no order with them.
 	Marked
 )
 

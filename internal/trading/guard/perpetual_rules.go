@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -64,6 +65,11 @@ func perpetualRules() []rule {
 func liquidationRules() []rule {
 	fixed := func(text string) func(Policy) string { return func(Policy) string { return text } }
 	return []rule{
+		{
+			"no_mark", false, fixed("as max_quote_age"),
+			"In perpetual futures, an order that opens a position or adds to it, while the venue's mark prices, by which positions are liquidated, have stopped: the last one is older than max_quote_age.",
+			checkMark,
+		},
 		{
 			"min_liquidation_distance_pct", false, func(p Policy) string { return perCent(p.MinLiquidationDistancePct) },
 			"In perpetual futures, an order that opens a position or adds to it, after which the price of liquidation is nearer than this to the last price.",
@@ -166,6 +172,18 @@ func (q *orderCheck) after() (p margin.Position, liquidation decimal.Decimal, ok
 	}
 	liquidation, ok = q.tiers().Liquidation(p, q.Instrument.Tick)
 	return p, liquidation, ok
+}
+
+// checkMark denies what opens a position while the mark prices of a venue that has them do not come. Where none
+// came yet the last price counts.
+func checkMark(q *orderCheck) *Denial {
+	age, limit := q.Now.Sub(q.Quote.MarkedAt).Round(time.Millisecond), q.policy.MaxQuoteAge
+	if !q.perpetual() || !q.Quote.Mark.IsPositive() || age <= limit || !q.opening().IsPositive() {
+		return nil
+	}
+	d := deny("", age.String(), limit.String(), "The mark price of %v, %v, by which the position would be liquidated, is %v old; the limit is %v.", q.Symbol, q.Quote.Mark, age, limit)
+	d.RetryAfter = time.Second
+	return d
 }
 
 func checkLiquidationDistance(q *orderCheck) *Denial {

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -27,6 +28,11 @@ func (s *scene) perpetual() {
 func (s *scene) held(quantity, entry string) {
 	s.Held, s.Entry = dec(quantity), dec(entry)
 	s.Margin = &order.Margin{Entry: dec(entry), Margin: s.Held.Mul(s.Entry).Abs().Div(dec("5"))}
+}
+
+// marked sets a mark price of some time ago.
+func (s *scene) marked(ago time.Duration) {
+	s.Quote.Mark, s.Quote.MarkedAt = dec("60010"), s.Now.Add(-ago)
 }
 
 // entry gives the order a stop and a target, as a request does.
@@ -64,6 +70,10 @@ func perpetualRefusals() map[string]refusal {
 		"a short that one side is not allowed": {
 			"allow_short", "0", "0.01", "Selling 0.01 would open a short position, which the policy does not allow; 0 of binance:BTCUSDT.P is held.", "quantity", "",
 			func(s *scene) { s.perpetual(); s.AllowShort = false; s.sell("0.01") },
+		},
+		"a short whose mark is old": {
+			"no_mark", "10s", "11s", "The mark price of binance:BTCUSDT.P, 60010, by which the position would be liquidated, is 11s old; the limit is 10s.", "", "",
+			func(s *scene) { s.perpetual(); s.sell("0.01"); s.marked(11 * time.Second) },
 		},
 		"a leverage that is liquidated soon": {
 			"min_liquidation_distance_pct", "10 %", "9.64 %", "After this order binance:BTCUSDT.P would be liquidated at 54216.87, 9.64 % from the entry 60000; at least 10 % is allowed. At a leverage of 10 no quantity is further away", "quantity", "",
@@ -103,6 +113,13 @@ func TestPerpetual_Passes(t *testing.T) {
 			s.held("-0.1", "60000")
 			s.Quantity = dec("0.1")
 			s.ReduceOnly, s.Role = true, order.Exit
+		},
+		"a short whose mark is new": func(s *scene) { s.sell("0.01"); s.marked(10 * time.Second) },
+		"all of a short whose mark is old": func(s *scene) {
+			s.held("-0.1", "60000")
+			s.Quantity = dec("0.1")
+			s.ReduceOnly, s.Role = true, order.Exit
+			s.marked(time.Minute)
 		},
 		"a part of a short": func(s *scene) { s.held("-0.1", "60000"); s.Quantity = dec("0.05") },
 		"all of a short when perpetuals are no more allowed": func(s *scene) {

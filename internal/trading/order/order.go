@@ -398,6 +398,9 @@ type Quote struct {
 	Ask          decimal.Decimal `json:"Ask"`  // zero if unknown
 	At           time.Time       `json:"At"`   // the venue's time, never the time of reading
 	MarketClosed bool            `json:"Shut"` // no newer price until the market opens
+	// Mark is the price by which positions in a perpetual future are liquidated, zero if none is known.
+	Mark     decimal.Decimal `json:"Mark,omitzero"`
+	MarkedAt time.Time       `json:"Marked,omitzero"`
 }
 
 // maxFeedPause is how long a working feed may be silent.

@@ -191,6 +191,10 @@ type builder struct {
 // that bar cannot be sent, the price can.
 func (b *builder) take(e provider.Event) (provider.Event, bool) {
 	event := provider.Event{Sub: b.sub, Kind: provider.Traded, Price: e.Price, At: e.At}
+	if e.Kind == provider.Marked {
+		event.Kind = provider.Marked
+		return event, true
+	}
 	if e.Kind != provider.Forming && e.Kind != provider.Closed {
 		return event, e.Kind == provider.Traded
 	}

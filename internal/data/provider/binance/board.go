@@ -63,10 +63,13 @@ func (p *Provider) board(spelled string) (of *board, wire string) {
 	return &p.spot, spelled
 }
 
+// perpetuals is the part of the perpetual futures.
+const perpetuals = "perpetuals"
+
 // part names the market of a symbol. Each has streams of its own.
 func part(s market.Symbol) string {
 	if _, perpetual := s.Pair(); perpetual {
-		return "perpetuals"
+		return perpetuals
 	}
 	return "spot"
 }

@@ -3,6 +3,7 @@ package binance
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"candela/internal/kit/strictjson"
@@ -15,6 +16,7 @@ type message struct {
 	event    string // kline, serverShutdown; empty for an answer to us
 	at       time.Time
 	kline    kline
+	mark     float64 // of a markPriceUpdate
 	isAnswer bool
 	refused  string // what the venue has against a request of ours
 }
@@ -65,6 +67,10 @@ func parseEvent(j *strictjson.Reader, key []byte, m *message) {
 		m.at = time.UnixMilli(j.Int()).UTC()
 	case "k":
 		j.Object(func(key []byte) { parseKline(j, key, &m.kline) })
+	case "p":
+		if m.event == "markPriceUpdate" {
+			m.mark = j.Quoted()
+		}
 	}
 }
 
@@ -105,6 +111,8 @@ func (m *message) check() error {
 		return fmt.Errorf("the venue refused a request: %s", m.refused)
 	case m.isAnswer || m.event == "serverShutdown":
 		return nil
+	case m.event == "markPriceUpdate" && (m.stream == "" || m.at.IsZero() || !(m.mark > 0) || math.IsInf(m.mark, 0)):
+		return errors.New("a mark price without a stream, a time or a price above 0")
 	case m.event != "kline":
 		return nil // events that nobody asked for are the venue's business
 	case m.stream == "":

@@ -1,6 +1,7 @@
 package binance_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,57 @@ func TestPerpetual_IsAnotherInstrument(t *testing.T) {
 		}
 		if closes[btc()] == closes[perpetual()] {
 			t.Error("the perpetual has the bars of the pair")
+		}
+	})
+}
+
+// TestPerpetual_Marks holds that each subscription of a perpetual future has its mark prices, as long as it stands, and that
+// a pair has none.
+func TestPerpetual_Marks(t *testing.T) {
+	t.Parallel()
+	within(t, venue.Config{}, func(t *testing.T, s *venue.Server, p *binance.Provider) {
+		t.Helper()
+		both := []provider.Sub{{Symbol: perpetual(), Interval: market.Minute1}, {Symbol: perpetual(), Interval: market.Hour1}}
+		l := providertest.Listen(t.Context(), p, both[:1])
+		wait := func(c provider.Change) (seen int) {
+			l.Changes <- c
+			synctest.Wait()
+			seen = l.Seen()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			return seen
+		}
+		time.Sleep(time.Minute)
+		counts := []int{0, wait(provider.Change{Add: both[1:]}), wait(provider.Change{Drop: both[:1]}), wait(provider.Change{Drop: both[1:]})}
+		events, _ := l.End()
+		if err := providertest.CheckEvents(both, events); err != nil {
+			t.Error(err)
+		}
+		for i, from := range counts {
+			part, of := events[from:], map[provider.Sub]int{}
+			if i < len(counts)-1 {
+				part = events[from:counts[i+1]]
+			}
+			for _, e := range part {
+				if e.Kind == provider.Marked {
+					of[e.Sub]++
+				}
+			}
+			if want := [][2]bool{{true, false}, {true, true}, {false, true}, {false, false}}[i]; want != [2]bool{of[both[0]] > 10, of[both[1]] > 10} {
+				t.Errorf("phase %d: %d and %d marks", i, of[both[0]], of[both[1]])
+			}
+		}
+		if _, ever := s.Feed.Connections(); ever != 1 {
+			t.Errorf("%d connections", ever)
+		}
+	})
+	within(t, venue.Config{}, func(t *testing.T, _ *venue.Server, p *binance.Provider) {
+		t.Helper()
+		l := providertest.Listen(t.Context(), p, []provider.Sub{{Symbol: btc(), Interval: market.Minute1}})
+		time.Sleep(time.Minute)
+		events, _ := l.End()
+		if slices.ContainsFunc(events, func(e provider.Event) bool { return e.Kind == provider.Marked }) {
+			t.Error("a pair has marks")
 		}
 	})
 }

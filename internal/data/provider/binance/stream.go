@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	maxSubs = 1024 // streams of one connection
-	perCall = 200  // streams named in one message of ours
+	maxStreams = 1024 // of one connection
+	maxMarks   = 200  // of them with mark prices; of more symbols the last price counts
+	maxSubs    = maxStreams - maxMarks
+	perCall    = 200 // streams named in one message of ours
 	// The venue takes five messages a second, pongs among them.
 	spacing = 300 * time.Millisecond
 	// A connection with bars of a minute brings some in this time, however little
@@ -35,14 +37,19 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-ch
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
 		Socket: upstream.SocketConfig{URL: from.stream, Spacing: spacing, Quiet: quiet},
 	}
-	return Explain(wire.Run(ctx, &dialect{part: part(first)}, subs, changes, emit), first, first.Name)
+	return Explain(wire.Run(ctx, &dialect{part: part(first), marked: make(map[string][]string)}, subs, changes, emit), first, first.Name)
 }
 
-// dialect is the venue's combined stream. See provider.StreamProtocol.
+// dialect is the venue's combined stream. See provider.StreamProtocol. Beside the klines of a perpetual future
+// come its mark prices.
 type dialect struct {
 	part   string
 	lastID int64
+	marked map[string][]string // streams of klines, by that of the marks beside them
 }
+
+// marks is what the name of a stream of mark prices ends in.
+const marks = "@markPrice@1s"
 
 // Key returns the name of a stream, such as btcusdt@kline_1m.
 func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
@@ -54,8 +61,35 @@ func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
 	return strings.ToLower(spelled) + "@kline_" + sub.Interval.String(), err
 }
 
+// follow keeps which marks are asked for, and returns the streams of marks to begin or end with those of
+// klines.
+func (d *dialect) follow(klines []string, begin bool) (more []string) {
+	if d.part != perpetuals {
+		return nil
+	}
+	for _, key := range klines {
+		symbol, _, _ := strings.Cut(key, "@")
+		stream := symbol + marks
+		beside, have := d.marked[stream]
+		switch {
+		case begin && (have || len(d.marked) < maxMarks):
+			d.marked[stream] = append(beside, key)
+			if !have {
+				more = append(more, stream)
+			}
+		case have:
+			if d.marked[stream] = slices.DeleteFunc(beside, func(k string) bool { return k == key }); len(d.marked[stream]) == 0 {
+				delete(d.marked, stream)
+				more = append(more, stream)
+			}
+		}
+	}
+	return more
+}
+
 // Requests names at most perCall streams in one message.
 func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confirmations int) {
+	keys = slices.Concat(keys, d.follow(keys, begin))
 	method := "UNSUBSCRIBE"
 	if begin {
 		method = "SUBSCRIBE"
@@ -78,6 +112,8 @@ func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
 		return c.Confirm()
 	case m.event == "serverShutdown":
 		return c.Emit(provider.Event{Kind: provider.Ending, At: m.at})
+	case m.event == "markPriceUpdate":
+		return d.emitMark(c, m)
 	case m.event != "kline":
 		return nil
 	}
@@ -93,4 +129,18 @@ func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
 		e.Kind = provider.Closed
 	}
 	return c.Emit(e)
+}
+
+// emitMark passes a mark price on to the subscriptions of its symbol.
+func (d *dialect) emitMark(c *provider.StreamConn, m message) error {
+	for _, key := range d.marked[m.stream] {
+		sub, ok := c.Sub(key)
+		if !ok {
+			continue
+		}
+		if err := c.Emit(provider.Event{Sub: sub, Kind: provider.Marked, Price: m.mark, At: m.at}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

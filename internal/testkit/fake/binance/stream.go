@@ -23,14 +23,15 @@ type session struct {
 	names    []string
 	tracks   map[string]*fake.Track
 
-	second int64 // messages are counted by the second
+	marked map[string]int64 // seconds of the newest marks
+	second int64            // messages are counted by the second
 	count  int
 }
 
 // stream serves /ws, /ws/<name>, /stream?streams=<name>/<name> and the same for futures.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	futures := r.URL.Path == perpetualStream
-	c := &session{server: s, combined: futures || r.URL.Path == "/stream", futures: futures, tracks: make(map[string]*fake.Track)}
+	c := &session{server: s, combined: futures || r.URL.Path == "/stream", futures: futures, tracks: make(map[string]*fake.Track), marked: make(map[string]int64)}
 	var names []string
 	if c.combined {
 		names = strings.FieldsFunc(r.URL.Query().Get("streams"), func(c rune) bool { return c == '/' })
@@ -56,6 +57,9 @@ func (c *session) add(name string) {
 	c.names = append(c.names, name)
 	symbol, kind, _ := strings.Cut(name, "@")
 	i, ok := interval(strings.TrimPrefix(kind, "kline_"))
+	if c.futures && kind == markKind {
+		i, ok = market.Minute1, true
+	}
 	if upper := strings.ToUpper(symbol); ok && strings.ToLower(symbol) == symbol && c.server.config.Knows(upper) {
 		if c.futures {
 			upper = market.PerpetualOf(upper)
@@ -117,6 +121,13 @@ func (c *session) Tick() [][]byte {
 			continue
 		}
 		bars, running := c.server.prices.Advance(track)
+		if strings.HasSuffix(name, "@"+markKind) {
+			if n := bars.Len(); n > 0 && c.marked[name] != now.Unix() {
+				c.marked[name] = now.Unix()
+				out = append(out, c.wrap(name, markPrice(track, bars.C[n-1], now)))
+			}
+			continue
+		}
 		for k := range bars.T {
 			closed := !running || k < bars.Len()-1
 			out = append(out, c.wrap(name, kline(track, bars.At(k), closed, now)))
@@ -131,6 +142,19 @@ func (c *session) wrap(name, data string) []byte {
 	}
 	return []byte(`{"stream":"` + name + `","data":` + data + `}`)
 }
+
+// markKind is the stream of the mark prices of a future.
+const markKind = "markPrice@1s"
+
+// markPrice is a mark, which is a little beside the last price.
+func markPrice(t *fake.Track, last float64, now time.Time) string {
+	symbol, _ := (market.Symbol{Name: t.Symbol}).Pair()
+	return fmt.Sprintf(`{"e":"markPriceUpdate","E":%d,"s":%q,"p":%q,"ap":%q,"P":%q,"i":%q,"r":"0.00010000","T":%d}`,
+		now.UnixMilli(), symbol, price(MarkOf(last)), price(last), price(last), price(last), (now.Unix()/fundingPeriod+1)*fundingPeriod*1000)
+}
+
+// MarkOf returns the mark price while a future trades at a price.
+func MarkOf(last float64) float64 { return last * 1.0001 }
 
 func kline(t *fake.Track, b market.Bar, closed bool, now time.Time) string {
 	symbol, _ := (market.Symbol{Name: t.Symbol}).Pair()
