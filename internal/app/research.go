@@ -31,7 +31,7 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, read func(t
 		return nil, err
 	}
 	defer bars.close()
-	with := research.Config{Charting: charting.New(charting.Config{Bars: bars, Renderer: rt.Draw, Log: rt.Log}), Library: rt.library(), Version: rt.release()}
+	with := research.Config{Charting: charting.New(charting.Config{Bars: bars, Renderer: rt.Draw, Log: rt.Log}), Library: rt.library(), Version: rt.release(), Rates: bars.Rates}
 	if rt.shelf != nil {
 		with.Scripts = rt.shelf
 	}

@@ -31,8 +31,12 @@ type Script struct {
 	Rate func(at int64) float64
 }
 
-// PaperCosts are what a trade on the paper account costs a side, in percent.
-type PaperCosts struct{ Commission, Slippage float64 }
+// PaperCosts are what a trade on the paper account costs a side, in percent. Perp is set where it is one in a
+// perpetual future.
+type PaperCosts struct {
+	Commission, Slippage float64
+	Perp                 *simulate.Perp
+}
 
 // Config returns the account that the script declares, with what the caller has changed. On the paper account its costs, margins
 // and fills are those of that account.
@@ -45,7 +49,7 @@ func (s *Script) Config() simulate.Config {
 		return c
 	}
 	c.Charge, c.Commission, c.SlipPercent, c.Slippage = simulate.Percent, s.Paper.Commission, s.Paper.Slippage, 0
-	c.MarginLong, c.MarginShort, c.LimitBeyond, c.OnClose, c.Paper = 0, 0, 0, false, true
+	c.MarginLong, c.MarginShort, c.LimitBeyond, c.OnClose, c.Paper, c.Perp = 0, 0, 0, false, true, s.Paper.Perp
 	return c
 }
 

@@ -34,7 +34,7 @@ type question struct {
 // Backtest runs rules or a script over past bars.
 func Backtest(ctx context.Context, in cli.Call) error {
 	q := &question{read: tool.BacktestOf}
-	rest, err := q.parse(in.Args, append(q.plain("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed", "from", "to", "fill_model", "magnify"),
+	rest, err := q.parse(in.Args, append(q.plain("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "leverage", "oos_pct", "seed", "from", "to", "fill_model", "magnify"),
 		cli.ValueFlag("--rules", q.setRules), cli.ValueFlag("--script", q.setScript), cli.ValueFlag("--sweep", q.setJSON("sweep")), cli.ValueFlag("--inputs", q.setJSON("inputs")), cli.ValueFlag("--walk-forward", q.setWalk)))
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type backtestArgs struct {
 func (c *charts) declareBacktest() (*backtestArgs, args) {
 	r := &backtestArgs{waiting: waiting{-1}, Backtest: research.Backtest{
 		Interval: market.Hour4, Span: research.Span{Bars: research.UsualBars}, Seed: 1, Format: research.FormatSummary, Sweep: research.Sweep{OutOfSample: 30},
-		Account: research.Account{Capital: 10000, Percent: 100, Fee: 10, Slip: 5, Fills: research.FillsPine},
+		Account: research.Account{Capital: 10000, Percent: 100, Fee: 10, Slip: 5, Leverage: research.LeastLeverage, Fills: research.FillsPine},
 	}}
 	r.Rules.Read = func(name string, text []byte) (*research.Side, error) { return readSide(c.library, name, text) }
 	return r, slices.Concat(args{

@@ -152,7 +152,7 @@ func TestRunBacktest_PaperFills(t *testing.T) {
 			RunID       string `json:"run_id"`
 			Result      struct{ Net float64 }
 		}
-		if err := json.Unmarshal([]byte(text), &a); err != nil || failed || a.FillModel != model || strings.Contains(a.Assumptions, "open after the bar") != (model == "paper") {
+		if err := json.Unmarshal([]byte(text), &a); err != nil || failed || a.FillModel != model || strings.Contains(a.Assumptions, "nothing is sold short") != (model == "paper") {
 			t.Errorf("%v: %s", err, text)
 		}
 		answers = append(answers, fmt.Sprint(a.RunID, a.Result.Net))

@@ -113,9 +113,10 @@ func accountArgs(a *research.Account) args {
 		floatArg("capital", &a.Capital, 1, 1e12, "Money at the start. Default: 10000.").note(&a.Chosen.Capital),
 		floatArg("size_pct", &a.Percent, 0.01, 1000, "Percent of the equity for a position. Default: 100.").note(&a.Chosen.Percent),
 		floatArg("quantity", &a.Quantity, 1e-9, 1e12, "Units for a position, in place of size_pct.").note(&a.Chosen.Quantity),
-		floatArg("fee_bps", &a.Fee, 0, 1000, "Fee a side in basis points. Default: 10.").note(&a.Chosen.Fee),
-		enumArg("fill_model", &a.Fills, "pine: TradingView's rules. paper: what the paper account would do; stops are market orders at the next open, limits must be passed and fill at most the bar's volume, no short.", research.FillsPine, research.FillsPaper),
+		floatArg("fee_bps", &a.Fee, 0, 1000, "Fee a side in basis points. Default: 10; in a perpetual future with fill_model paper 5.").note(&a.Chosen.Fee),
+		enumArg("fill_model", &a.Fills, "pine: TradingView's rules. paper: what the paper account would do; limits must be passed, fills have at most the bar's volume, and only perpetual futures (BTCUSDT.P) go short.", research.FillsPine, research.FillsPaper),
 		floatArg("slip_bps", &a.Slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5.").note(&a.Chosen.Slip),
+		floatArg("leverage", &a.Leverage, research.LeastLeverage, research.MostLeverage, "Of a perpetual future with fill_model paper. Default: 1."),
 	}
 }
 

@@ -14,7 +14,10 @@ type Account struct {
 	Quantity  float64 // for a position, in place of Percent; 0 for none
 	Fee, Slip float64 // basis points
 	Fills     string  // the fill model
+	Leverage  float64 // of a perpetual future with the paper account; 1 without
 	Chosen    Chosen
+
+	perp *simulate.Perp // nil but for such a future
 }
 
 // Chosen says which settings the call gives itself. Those of a script give way to them.
@@ -22,7 +25,11 @@ type Chosen struct{ Capital, Percent, Quantity, Fee, Slip bool }
 
 // text writes the account for the id of a run.
 func (a *Account) text() string {
-	return fmt.Sprintf("{capital:%v percent:%v quantity:%v fee:%v slip:%v fills:%v chosen:%v}", a.Capital, a.Percent, a.Quantity, a.Fee, a.Slip, a.Fills, a.Chosen)
+	leverage := ""
+	if a.perp != nil {
+		leverage = fmt.Sprintf(" leverage:%v funding:%v", a.Leverage, a.perp.Funding)
+	}
+	return fmt.Sprintf("{capital:%v percent:%v quantity:%v fee:%v slip:%v fills:%v chosen:%v%s}", a.Capital, a.Percent, a.Quantity, a.Fee, a.Slip, a.Fills, a.Chosen, leverage)
 }
 
 // The fill models: TradingView's rules, and those of the paper account.
@@ -40,7 +47,7 @@ func (a *Account) paperCosts() *backtest.PaperCosts {
 	if a.Fills != FillsPaper {
 		return nil
 	}
-	return &backtest.PaperCosts{Commission: a.Fee / 100, Slippage: a.Slip / 100}
+	return &backtest.PaperCosts{Commission: a.Fee / 100, Slippage: a.Slip / 100, Perp: a.perp}
 }
 
 // adjust puts what the call gives in the place of what a script declares.
@@ -72,7 +79,7 @@ func (a *Account) config(tick float64) simulate.Config {
 	c.MarginLong = marginLeft / max(1, a.Percent/100)
 	c.MarginShort = c.MarginLong
 	if a.Fills == FillsPaper {
-		c.Paper, c.MarginLong, c.MarginShort = true, 0, 0
+		c.Paper, c.MarginLong, c.MarginShort, c.Perp = true, 0, 0, a.perp
 	}
 	if a.Quantity > 0 {
 		c.Sizing, c.Size = simulate.Fixed, a.Quantity

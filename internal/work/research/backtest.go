@@ -13,7 +13,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -115,7 +114,7 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), program.LongerDepth()); err != nil {
+	if err := cmp.Or(r.readPerp(ctx, &p), p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), program.LongerDepth())); err != nil {
 		return nil, err
 	}
 	if program.Magnifier, err = r.magnifier(ctx, &p, false); err != nil {
@@ -124,19 +123,6 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	program.Longer = p.longer
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 	return r.answerBacktest(ctx, program, &p)
-}
-
-// checkFills refuses what the paper account cannot do.
-func (r *study) checkFills() error {
-	switch {
-	case r.Fills != FillsPaper:
-		return nil
-	case r.Rules.Short != nil:
-		return fault.Field("fill_model", FillsPaper, "pine, or long alone: nothing is lent to the paper account")
-	case r.Percent > 100:
-		return fault.Field("size_pct", strconv.FormatFloat(r.Percent, 'f', -1, 64), "at most 100 with the fill model paper: nothing is lent to the paper account")
-	}
-	return nil
 }
 
 // loadScript reads the stored script that the question names.

@@ -41,6 +41,9 @@ type Result struct {
 	Luck         Figure `json:"probability_sharpe_above_0"`
 	Exposure     Figure `json:"exposure_pct"`
 	BuyHold      Figure `json:"buy_and_hold_pct"`
+
+	Funding      *Figure `json:"funding,omitempty"` // paid in a perpetual future; negative when received
+	Liquidations *int    `json:"liquidations,omitempty"`
 }
 
 // Honesty says how far a result can be trusted.
@@ -62,6 +65,7 @@ type BacktestAnswer struct {
 	Symbol      string       `json:"symbol"`
 	Interval    string       `json:"interval"`
 	FillModel   string       `json:"fill_model"`
+	Leverage    float64      `json:"leverage,omitempty"` // of a perpetual future with the fill model paper
 	Sweep       *SweepResult `json:"sweep,omitempty"`
 	Result      Result       `json:"result"`
 	NoTrades    string       `json:"no_trades,omitempty"` // why
@@ -82,7 +86,13 @@ func (r *study) answer(run *backtestRun, p *past) BacktestAnswer {
 	out := BacktestAnswer{
 		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.Interval.String(), FillModel: r.Fills, Result: r.result(run.Run, p), NoTrades: noTrades(run.Run),
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []Trade{}, Data: p.data(r.Interval),
-		Assumptions: assumptions(&run.Config, r.Fills == FillsPaper), Sweep: r.sweepText(p, r.perYear(p)), Notes: r.notes,
+		Assumptions: assumptions(&run.Config), Sweep: r.sweepText(p, r.perYear(p)), Notes: r.notes,
+	}
+	if run.Config.Perp != nil {
+		out.Leverage = run.Config.Perp.Leverage
+		if len(run.Config.Perp.Funding) == 0 {
+			out.Honesty.Flags = append(out.Honesty.Flags, flagNoFunding)
+		}
 	}
 	out.Honesty.Trials, out.Data.Magnified = r.tried, r.magnified
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
@@ -101,14 +111,20 @@ func (r *study) answer(run *backtestRun, p *past) BacktestAnswer {
 func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 
 // assumptions describes the account of a run.
-func assumptions(c *simulate.Config, paper bool) string {
+func assumptions(c *simulate.Config) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
 	text := fmt.Sprintf("capital %s, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first; max_drawdown_pct is from the highest equity of closed trades, also within bars, max_drawdown_closes_pct from the highest equity at a close, so either may be larger", report.Money(c.Capital), c.Commission, fee, c.SlipPercent, c.Slippage)
 	if c.Capital == 0 {
 		text += "; figures in percent of the capital, which is 0, are null: give capital for them"
 	}
-	if paper {
-		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it, up to the volume of the bar; purchases are cut to the cash, and nothing is sold short"
+	if c.Paper {
+		text += "; a stop fills in its bar at its price and the slippage, a limit when the price passes it, both up to the volume of the bar"
+	}
+	switch {
+	case c.Perp != nil:
+		text += fmt.Sprintf("; a perpetual future at a leverage of %g with a margin of its own: entries are cut to the cash for it, and a bar that reaches the liquidation price takes the margin", c.Perp.Leverage)
+	case c.Paper:
+		text += "; purchases are cut to the cash, and nothing is sold short"
 	}
 	return text
 }
@@ -125,13 +141,18 @@ func (r *study) perYear(p *past) float64 {
 func (r *study) result(run *backtest.Run, p *past) Result {
 	year := r.perYear(p)
 	s, k := run.Summary(year), run.Closed()
-	return Result{
+	out := Result{
 		Net: Figure(run.Net), NetPct: Figure(100 * run.Net / run.Config.Capital), Open: Figure(run.Last), Trades: k.Count,
 		WinPct: Figure(k.WinRate), ProfitFactor: Figure(k.ProfitFactor), Expectancy: Figure(k.Expectancy),
 		Drawdown: Figure(run.Totals.DrawdownPercent), DrawdownBar: Figure(s.DrawdownPercent), CAGR: Figure(s.CAGR),
 		Sharpe: Figure(s.Sharpe), SharpeMonth: Figure(s.Monthly.Sharpe), Daily: s.Monthly.Daily, Luck: Figure(s.Moments.Probabilistic(0)),
 		Exposure: Figure(exposure(run)), BuyHold: Figure(100 * (p.Bars.C[p.Bars.Len()-1]/p.Bars.O[p.from] - 1)),
 	}
+	if run.Config.Perp != nil {
+		funding := Figure(run.Totals.Funding)
+		out.Funding, out.Liquidations = &funding, &run.Totals.Liquidations
+	}
+	return out
 }
 
 // exposure returns the share of bars with a position, in percent.

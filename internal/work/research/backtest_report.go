@@ -39,7 +39,7 @@ func (r *study) report(run *backtestRun, p *past) *report.Report {
 				{"Entries that were refused", cmp.Or(honest.Refused, "none")},
 				{"Order of trades", honest.Order},
 				{"Trials", r.tried},
-				{"Assumptions", assumptions(&run.Config, r.Fills == FillsPaper)},
+				{"Assumptions", assumptions(&run.Config)},
 				{"Data", fmt.Sprintf("%s of %s, %s missing", report.Count(span.Bars, "bar", "bars"), span.Venue, report.Grouped(float64(span.Holes), 0))},
 				{"Shorter bars for fills", cmp.Or(r.magnified, "none asked for")},
 			}},

@@ -45,6 +45,7 @@ type Config struct {
 	Alerts   Alerts             // nil without trading
 	Scripts  Scripts            // nil without stored scripts
 	Version  string             // of the program: the id of a back-test depends on it
+	Rates    Rates              // funding rates of perpetual futures; nil for none
 	Limit    *run.Limit         // of runs that go on, with those of others; nil for one of its own
 }
 

@@ -28,6 +28,9 @@ func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	p.begin(depth)
+	if err := r.readPerp(ctx, &p); err != nil {
+		return nil, err
+	}
 	r.memory = r.Charting.Turns.Run(ctx, r.caller, true)
 	script := &backtest.Script{
 		Program: program.Program, Tick: cmp.Or(p.Facts.Tick, tickOf(&p.Bars)), Step: pine.QuantityStep(p.Facts), Paper: r.paperCosts(), Adjust: r.adjust,

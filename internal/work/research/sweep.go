@@ -133,7 +133,7 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), need.longer); err != nil {
+	if err := cmp.Or(r.readPerp(ctx, &p), p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), need.longer)); err != nil {
 		return nil, err
 	}
 	magnifier, err := r.magnifier(ctx, &p, false)

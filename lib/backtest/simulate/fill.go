@@ -20,7 +20,8 @@ type Lot struct {
 
 	entry   int     // number of the entry
 	byEntry bool    // opened by strategy.entry
-	paid    float64 // commission of what is still open
+	paid    float64 // commission and funding of what is still open
+	funding float64 // of it, what was paid as funding
 }
 
 // see updates the excursions of an open trade.
@@ -39,7 +40,7 @@ func (a *Account) Marked(l *Lot, p float64) Trade {
 	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.unit))
 	return Trade{
 		EntryID: l.ID, EntryComment: l.Comment, Side: l.Side, Quantity: l.Quantity, EntryPrice: l.Price, EntryBar: l.Bar, EntryTime: l.Time,
-		Commission: l.paid, Profit: gross - l.paid, Best: l.Best, Worst: l.Worst,
+		Commission: l.paid - l.funding, Funding: l.funding, Profit: gross - l.paid, Best: l.Best, Worst: l.Worst,
 	}
 }
 
@@ -53,7 +54,8 @@ type Trade struct {
 	EntryBar, ExitBar         int
 	EntryTime, ExitTime       int64
 	Commission                float64
-	Profit                    float64 // after commission
+	Funding                   float64 // paid; negative when received
+	Profit                    float64 // after commission and funding
 	Best, Worst               float64 // prices
 
 	// Ambiguous reports that the bar of the exit held another price at which the trade
@@ -212,18 +214,19 @@ func (a *Account) victim(side Side, from string) int {
 // close ends a part of an open trade.
 func (a *Account) close(l *Lot, qty, p, fee float64, id, comment string) {
 	l.see(p)
-	share := l.paid
+	share, funding := l.paid, l.funding
 	if qty < l.Quantity {
-		share = l.paid * qty / l.Quantity
+		share, funding = l.paid*qty/l.Quantity, l.funding*qty/l.Quantity
 	}
 	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(qty*a.unit))
 	t := Trade{
 		EntryID: l.ID, ExitID: id, EntryComment: l.Comment, ExitComment: comment, Side: l.Side, Quantity: qty,
 		EntryPrice: l.Price, ExitPrice: p, EntryBar: l.Bar, ExitBar: a.bar, EntryTime: l.Time, ExitTime: a.time,
-		Commission: share + fee, Profit: gross - share - fee, Best: l.Best, Worst: l.Worst,
+		Commission: share - funding + fee, Funding: funding, Profit: gross - share - fee, Best: l.Best, Worst: l.Worst,
 	}
 	l.Quantity = a.cut(l.Quantity - qty)
 	l.paid -= share
+	l.funding -= funding
 	a.paid -= share
 	a.size = a.cutSigned(a.size - float64(qty*float64(l.Side)))
 	a.realized += t.Profit

@@ -10,7 +10,7 @@ import (
 // seconds. It returns how many bars it passed: 0 if an order could fill on the first. It reports false, and
 // passes none, if the account must go bar by bar.
 func (a *Account) Hold(times []int64, high, low, closes, equity []float64) (passed int, after []float64, ok bool) {
-	if len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
+	if a.cfg.Perp != nil || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
 		return 0, equity, false
 	}
 	under, over, ok := a.untouched()

@@ -1,25 +1,28 @@
 package simulate
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
 
 // The paper model: what the paper account does with the orders of a strategy. At each open the
-// strategy sends its market orders, withdraws what it no longer wants and sends its limits. A
-// limit fills at its price once a trade is beyond it, and never more than the bar's volume. Stops
-// stay with the strategy: a bar that meets one makes it a market order at the next open. Nothing
-// is lent: a purchase is cut to the cash, a sale to what is held.
+// strategy sends its market orders, withdraws what it no longer wants and sends its limits and stops; a
+// stop that trails is sent again where it has moved. A limit fills at its price once a trade is beyond
+// it, a stop at its price and the slippage, and neither more than the bar's volume. Nothing is lent: a
+// purchase is cut to the cash, a sale to what is held. In a perpetual future an entry of either side is
+// cut to the margin that the account has.
 
 // Notice is something that happens between a strategy and its paper account.
 type Notice struct {
 	Kind     NoticeKind
-	Number   int // of the order, in the order of sending
+	Number   int // of the order, in the order of sending; 0 is a liquidation
 	Bar      int
 	Side     Side
 	Quantity float64
 	Price    float64 // the limit, NaN for a market order; of a fill what was paid
+	Stop     float64 // of an order that is sent; NaN for none
+	Pair     bool    // a limit is sent with a stop of the next number: the first that fills ends the other
+	Reduce   bool    // it may only reduce the position
 }
 
 // NoticeKind says what happened.
@@ -40,40 +43,42 @@ type paperState struct {
 	resting []*resting
 	sent    int // orders so far
 	report  func(Notice)
+	perp    position
+	volume  float64 // that nobody has taken of the newest bar
 }
 
-// orderKey names a limit of a strategy over its changes.
+// orderKey names an order of a strategy over its changes.
 type orderKey struct {
 	exit     bool
 	id, from string
 	entry    int // of the leg of an exit
 }
 
-// wanted is a limit that the strategy wants to have in the market.
+// wanted is what the strategy wants to have in the market: a limit, a stop, a stop that becomes a limit, or
+// a limit and a stop of which the first that fills ends the other.
 type wanted struct {
-	key     orderKey
-	order   *order
-	side    Side
-	limit   float64
-	qty     float64
-	comment string
-}
-
-// resting is a limit that the account has.
-type resting struct {
-	wanted
-	number int
-	left   float64
+	key         orderKey
+	order       *order
+	side        Side
+	limit, stop float64
+	qty         float64
+	pair        bool
+	reduce      bool // it may only reduce the position
+	comment     string
+	stopped     string // the comment of a fill at the stop
 }
 
 // fillPaper fills what waits in a bar by the paper model. before is the close of the bar before.
 func (a *Account) fillPaper(b Bar, before float64) {
+	a.fund(b.Time)
 	a.arrive(b.Open)
 	a.send()
-	met := a.stopsMet(b)
-	volume := b.Volume
-	if volume <= 0 && (b.High != b.Low || b.Close != before) {
-		volume = math.Inf(1) // the venue reports none
+	if a.cfg.Perp != nil {
+		a.fund(b.Time + a.cfg.Perp.Span - 1)
+	}
+	a.paper.volume = b.Volume
+	if b.Volume <= 0 && (b.High != b.Low || b.Close != before) {
+		a.paper.volume = math.Inf(1) // the venue reports none
 	}
 	first, second := a.cfg.Path.points(b, a.size)
 	if a.cfg.Path == Nearest && b.High-b.Open == b.Open-b.Low {
@@ -82,12 +87,16 @@ func (a *Account) fillPaper(b Bar, before float64) {
 			first, second = second, first
 		}
 	}
-	for _, p := range [4]float64{b.Open, first, second, b.Close} {
-		a.arrive(p)
-		volume = a.pass(p, volume)
+	turns := [4]float64{b.Open, first, second, b.Close}
+	a.tear(turns[:])
+	for _, r := range a.byPrice() {
+		if r.triggered && !r.rests {
+			a.take(r, b.Open)
+		}
 	}
-	for _, m := range met {
-		m.trigger(a)
+	for i, p := range turns {
+		a.arrive(p)
+		a.turn(p, i == 0)
 	}
 }
 
@@ -97,7 +106,11 @@ func (a *Account) send() {
 	if a.risk.leaving {
 		a.risk.leaving = false
 		const why = "Close position (risk limit)"
-		a.place(order{kind: closeOrder, id: why, comment: why, side: Short, qty: a.size, limit: math.NaN(), stop: math.NaN()})
+		side := Short
+		if a.size < 0 {
+			side = Long
+		}
+		a.place(order{kind: closeOrder, id: why, comment: why, side: side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
 	}
 	for {
 		i := slices.IndexFunc(a.orders, func(o *order) bool { return o.market() })
@@ -108,280 +121,211 @@ func (a *Account) send() {
 		a.orders = slices.Delete(a.orders, i, i+1)
 		a.sendMarket(o)
 	}
-	for a.sendLimits() {
+	for a.sendPriced() {
 	}
 }
 
-// sendMarket sends a market order, which fills at the open.
+// sendMarket sends a market order, which fills at the open. In a perpetual future one order closes what is
+// held against it, and another one opens.
 func (a *Account) sendMarket(o *order) {
 	price, qty := a.slip(o.side, a.price), a.cut(o.qty+o.reverse)
-	if o.side == Short && qty > a.freeUnits() { // limits that wait to sell the same units
+	if a.cfg.Perp != nil {
+		against := min(qty, a.closes(o.side))
+		if against > 0 {
+			a.trade(&resting{wanted: a.marketOf(o, against, true), number: a.announceMarket(o.side, against, true)}, against, price)
+		}
+		if qty = a.cut(qty - against); o.kind == closeOrder || against > 0 && qty == 0 {
+			a.purge()
+			return
+		}
+	}
+	if o.side == Short && qty > a.freeUnits() { // orders that wait to sell the same units
 		a.withdrawAll(Short)
 	}
-	if qty = a.allowed(o.side, qty, price); qty <= 0 {
+	if qty = a.allowed(o.side, qty, price, math.NaN()); qty <= 0 {
 		a.totals.Refused++
 		a.purge()
 		return
 	}
-	number := a.announce(o.side, qty, math.NaN())
-	a.fillOf(o, 0, o.comment, number, qty, price)
+	a.trade(&resting{wanted: a.marketOf(o, qty, false), number: a.announceMarket(o.side, qty, false), leverage: a.leverage(qty, math.NaN())}, qty, price)
 }
 
-// sendLimits sends the limits that the account does not have, and reports whether one filled at
+// marketOf returns a market order as it is sent.
+func (a *Account) marketOf(o *order, qty float64, reduce bool) wanted {
+	return wanted{order: o, side: o.side, limit: math.NaN(), stop: math.NaN(), qty: qty, reduce: reduce, comment: o.comment}
+}
+
+// sendPriced sends the limits and stops that the account does not have. It reports whether one filled at
 // once, which may change what is wanted.
-func (a *Account) sendLimits() bool {
+func (a *Account) sendPriced() bool {
 	a.withdraw()
 	for _, w := range a.wants() {
 		if slices.ContainsFunc(a.paper.resting, func(r *resting) bool { return r.key == w.key }) {
 			continue
 		}
-		qty := a.allowed(w.side, w.qty, w.limit)
+		if !math.IsNaN(w.stop) && stopMet(w.side, w.stop, a.price) {
+			a.sendMet(w)
+			return true
+		}
+		price := w.limit
+		switch now := a.slip(w.side, a.price); {
+		case math.IsNaN(w.limit):
+			price = a.slip(w.side, w.stop)
+		case a.cfg.Perp != nil && math.IsNaN(w.stop) && limitMet(w.side, w.limit, now):
+			price = now // a sale fills above its limit then, and needs more
+		}
+		qty := a.allowed(w.side, w.qty, price, w.limit)
+		if w.reduce {
+			qty = w.qty
+		}
 		if qty <= 0 {
 			continue
 		}
-		number := a.announce(w.side, qty, w.limit)
-		r := &resting{wanted: w, number: number, left: qty}
-		a.paper.resting = append(a.paper.resting, r)
-		if price := a.slip(w.side, a.price); limitMet(w.side, w.limit, price) {
-			a.fillResting(r, qty, price)
+		if a.rest(w, qty) {
 			return true
 		}
 	}
 	return false
 }
 
-// wants returns the limits that the strategy wants to have.
+// sendMet sends an order whose stop the price has reached: at the market, or as the limit that it becomes.
+func (a *Account) sendMet(w wanted) {
+	o := w.order
+	if w.key.exit {
+		for i := range o.legs {
+			if l := &o.legs[i]; l.entry == w.key.entry {
+				l.done = true
+			}
+		}
+		a.sendMarket(&order{
+			kind: closeOrder, id: o.id, from: a.named(w.key.entry), comment: w.stopped, side: w.side, qty: w.qty,
+			limit: math.NaN(), stop: math.NaN(), triggered: true,
+		})
+		return
+	}
+	if o.armed = true; math.IsNaN(o.limit) {
+		a.orders = slices.DeleteFunc(a.orders, func(x *order) bool { return x == o })
+		a.sendMarket(o)
+	}
+}
+
+// wants returns what the strategy wants to have in the market.
 func (a *Account) wants() []wanted {
 	var out []wanted
 	for _, o := range a.orders {
 		if o.kind != exitOrder {
-			if !math.IsNaN(o.limit) && (math.IsNaN(o.stop) || o.armed) {
-				out = append(out, wanted{orderKey{id: o.id}, o, o.side, o.limit, a.cut(o.qty + o.reverse), o.comment})
+			if w, ok := a.wantsOf(o); ok {
+				out = append(out, w)
 			}
 			continue
 		}
 		for i := range o.legs {
-			if l := &o.legs[i]; l.live() && !math.IsNaN(l.limit) {
-				key := orderKey{exit: true, id: o.id, from: o.from, entry: l.entry}
-				out = append(out, wanted{key, o, -l.side, l.limit, a.cut(l.qty), o.reason(a, l, l.limit)})
+			l := &o.legs[i]
+			stop, _ := o.stopPrice(a, l)
+			held := slices.ContainsFunc(a.lots, func(lot Lot) bool { return lot.entry == l.entry })
+			if !l.live() || !held || math.IsNaN(l.limit) && math.IsNaN(stop) {
+				continue
 			}
+			out = append(out, wanted{
+				key: orderKey{exit: true, id: o.id, from: o.from, entry: l.entry}, order: o, side: -l.side, limit: l.limit, stop: stop,
+				qty: a.cut(l.qty), pair: !math.IsNaN(l.limit) && !math.IsNaN(stop), reduce: a.cfg.Perp != nil,
+				comment: o.reason(a, l, l.limit), stopped: o.reason(a, l, stop),
+			})
 		}
 	}
 	return out
 }
 
-// withdraw takes back the limits that are no longer wanted as they are.
-func (a *Account) withdraw() {
-	if len(a.paper.resting) == 0 {
-		return
+// wantsOf returns what the strategy wants of an order with a price. In a perpetual future, one against the
+// position closes it before another one opens.
+func (a *Account) wantsOf(o *order) (wanted, bool) {
+	w := wanted{key: orderKey{id: o.id}, order: o, side: o.side, limit: o.limit, stop: o.stop, qty: a.cut(o.qty + o.reverse), comment: o.comment, stopped: o.comment}
+	if o.armed {
+		w.stop = math.NaN()
 	}
-	wants := a.wants()
-	a.paper.resting = slices.DeleteFunc(a.paper.resting, func(r *resting) bool {
-		i := slices.IndexFunc(wants, func(w wanted) bool { return w.key == r.key })
-		if i >= 0 && wants[i].side == r.side && wants[i].limit == r.limit && wants[i].qty == r.qty {
-			r.order = wants[i].order
-			return false
-		}
-		a.notice(OrderWithdrawn, r.number, r.side, r.left, r.limit)
-		return true
-	})
-}
-
-// withdrawAll takes back every limit of a side.
-func (a *Account) withdrawAll(side Side) {
-	a.paper.resting = slices.DeleteFunc(a.paper.resting, func(r *resting) bool {
-		if r.side == side {
-			a.notice(OrderWithdrawn, r.number, r.side, r.left, r.limit)
-		}
-		return r.side == side
-	})
-}
-
-// pass fills the limits that the price p is beyond: the best price first, then the oldest. It
-// returns what is left of the volume.
-func (a *Account) pass(p, volume float64) float64 {
-	var met []*resting
-	for _, r := range a.paper.resting {
-		if (r.limit-p)*float64(r.side) > 0 {
-			met = append(met, r)
+	if a.cfg.Perp != nil {
+		if held := a.closes(o.side); held > 0 {
+			w.qty, w.reduce = min(w.qty, held), true
 		}
 	}
-	slices.SortStableFunc(met, func(x, y *resting) int {
-		return cmp.Or(cmp.Compare(y.side, x.side), cmp.Compare(y.limit*float64(y.side), x.limit*float64(x.side)))
-	})
-	for _, r := range met {
-		qty := min(r.left, a.cut(min(r.left, volume)))
-		if qty <= 0 {
-			continue
-		}
-		volume -= qty
-		a.fillResting(r, qty, r.limit)
-	}
-	return volume
+	return w, w.qty > 0 && !(math.IsNaN(w.limit) && math.IsNaN(w.stop))
 }
 
-// fillResting fills a limit in part or whole.
-func (a *Account) fillResting(r *resting, qty, p float64) {
-	r.left, r.qty = a.cut(r.left-qty), a.cut(r.qty-qty)
-	if r.left <= 0 {
-		a.paper.resting = slices.DeleteFunc(a.paper.resting, func(o *resting) bool { return o == r })
-	}
-	o := r.order
-	if r.key.exit {
-		for i := range o.legs {
-			if l := &o.legs[i]; l.entry == r.key.entry {
-				l.taken += qty
-				l.done = r.qty <= 0
-			}
-		}
-	} else {
-		o.qty, o.reverse = r.qty, 0
-		if r.qty <= 0 {
-			a.orders = slices.DeleteFunc(a.orders, func(w *order) bool { return w == o })
-		}
-	}
-	a.fillOf(o, r.key.entry, r.comment, r.number, qty, p)
+// resumes reports whether an exit that closes all of its trades works again for one that is still
+// open: a later part of its entry was filled, or another trade was closed in its place.
+func (a *Account) resumes(o *order) bool {
+	return a.cfg.Paper && math.IsNaN(o.exit.Quantity) && math.IsNaN(o.exit.Percent)
 }
 
-// fillOf changes the position by a fill of an order, or of its leg for an entry.
-func (a *Account) fillOf(o *order, entry int, comment string, number int, qty, p float64) {
-	side, from := o.side, o.from
-	if entry > 0 {
-		side, from = Short, a.named(entry)
-	}
-	a.notice(OrderFilled, number, side, qty, p)
-	left := a.reduce(side, qty, p, from, o.id, comment)
-	if side == Long && left > 0 {
-		a.enlarge(o, left, p, a.commission(qty, p)*left/qty)
-	}
-	a.after(o, qty)
-}
-
-// enlarge adds a fill to the trade that an earlier fill of the same order opened, at their mean
-// price, or opens one.
-func (a *Account) enlarge(o *order, qty, p, fee float64) {
-	i := slices.IndexFunc(a.lots, func(l Lot) bool { return l.entry == o.opened })
-	if i < 0 {
-		a.open(o, qty, p, fee)
-		o.opened = a.entry
-		return
-	}
-	l := &a.lots[i]
-	l.Price = (float64(l.Price*l.Quantity) + float64(p*qty)) / (l.Quantity + qty)
-	l.Quantity, l.Filled = a.cutSigned(l.Quantity+qty), a.cutSigned(l.Filled+qty)
-	l.paid += fee
-	a.paid += fee
-	a.size = a.cutSigned(a.size + qty)
-	a.totals.hold(a.size)
-}
-
-// allowed cuts a quantity to the cash or the units that no limit waits for.
-func (a *Account) allowed(side Side, qty, p float64) float64 {
-	if side == Short {
+// allowed cuts a quantity to the cash, the margin, or the units that no order waits for. limit is that of
+// the order, NaN for none.
+func (a *Account) allowed(side Side, qty, p, limit float64) float64 {
+	var unit, free float64
+	switch {
+	case a.cfg.Perp != nil:
+		unit, free = p/a.leverage(qty, limit)+a.commission(1, p), a.freeMargin()
+	case side == Short:
 		return min(qty, a.cut(a.freeUnits()))
+	default:
+		unit, free = p*a.unit+a.commission(1, p), a.freeCash()
 	}
-	unit := p*a.unit + a.commission(1, p)
-	if float64(qty*unit) <= a.freeCash() {
+	if float64(qty*unit) <= free {
 		return qty
 	}
-	n := math.Floor(a.freeCash()/unit/a.cfg.Step - 1e-9)
+	n := math.Floor(free/unit/a.cfg.Step - 1e-9)
 	return max(0, a.cutSigned(n*a.cfg.Step))
 }
 
-// freeUnits is what is held and no limit waits to sell.
+// freeUnits is what is held and no order waits to sell.
 func (a *Account) freeUnits() float64 {
 	free := a.size
 	for _, r := range a.paper.resting {
-		if r.side == Short {
+		if r.side == Short && !(r.pair && !math.IsNaN(r.stop) && r.other != nil) { // a pair counts once
 			free -= r.left
 		}
 	}
 	return free
 }
 
-// freeCash is the money that no limit waits to spend.
+// freeCash is the money that no order waits to spend.
 func (a *Account) freeCash() float64 {
 	cash := a.cfg.Capital + a.realized - a.paid
 	for i := range a.lots {
 		cash -= float64(a.lots[i].Price * a.lots[i].Quantity * a.unit)
 	}
 	for _, r := range a.paper.resting {
-		if r.side == Long {
-			cash -= float64(r.left*r.limit*a.unit) + a.commission(r.left, r.limit)
-		}
+		cash -= a.need(r)
 	}
 	return cash
 }
 
-// metStop is an order, or the leg of an exit for an entry, whose stop a bar met.
-type metStop struct {
-	order *order
-	entry int
+// need is what a resting order may take out of the cash.
+func (a *Account) need(r *resting) float64 {
+	price := r.limit
+	if math.IsNaN(price) {
+		price = a.slip(r.side, r.stop)
+	}
+	switch {
+	case a.cfg.Perp != nil && (r.reduce || a.closes(r.side) > 0):
+		return 0
+	case a.cfg.Perp != nil:
+		return float64(r.left*price/r.leverage) + a.commission(r.left, price)
+	case r.side == Short:
+		return 0
+	}
+	return float64(r.left*price*a.unit) + a.commission(r.left, price)
 }
 
-// stopsMet returns the stops that a bar meets. Those that trail follow from the bar after.
-func (a *Account) stopsMet(b Bar) []metStop {
-	var out []metStop
-	for _, o := range a.orders {
-		if o.kind != exitOrder {
-			if !math.IsNaN(o.stop) && !o.armed && (stopMet(o.side, o.stop, b.High) || stopMet(o.side, o.stop, b.Low)) {
-				out = append(out, metStop{order: o})
-			}
-			continue
-		}
-		for i := range o.legs {
-			l := &o.legs[i]
-			if stop, _ := o.stopPrice(a, l); l.live() && !math.IsNaN(stop) && stopMet(-l.side, stop, b.Low) {
-				out = append(out, metStop{o, l.entry})
-			}
-		}
-	}
-	return out
-}
-
-// resumes reports whether an exit that closes all of its trades works again for one that is still
-// open: a later part of its entry was filled, or another trade was closed in its place.
-func (a *Account) resumes(o *order) bool {
-	whole := math.IsNaN(o.exit.Quantity) && math.IsNaN(o.exit.Percent)
-	return a.cfg.Paper && whole && !slices.ContainsFunc(a.orders, func(w *order) bool { return w.triggered && w.id == o.id })
-}
-
-// trigger makes an order whose stop was met a market order for the next open, and a stop-limit
-// order a limit.
-func (m metStop) trigger(a *Account) {
-	o := m.order
-	if !slices.Contains(a.orders, o) {
-		return
-	}
-	if m.entry == 0 {
-		o.armed = true
-		if math.IsNaN(o.limit) {
-			o.stop, o.triggered = math.NaN(), true
-		}
-		return
-	}
-	for i := range o.legs {
-		if l := &o.legs[i]; l.entry == m.entry && l.live() {
-			stop, _ := o.stopPrice(a, l)
-			l.done = true
-			a.orders = append(a.orders, &order{ // beside those of other legs
-				kind: closeOrder, id: o.id, from: a.named(l.entry), comment: o.reason(a, l, stop), side: -l.side, qty: l.qty,
-				limit: math.NaN(), stop: math.NaN(), triggered: true,
-			})
-			return
-		}
-	}
-}
-
-// announce numbers and reports an order that is sent.
-func (a *Account) announce(side Side, qty, limit float64) int {
+// announceMarket numbers and reports a market order that is sent.
+func (a *Account) announceMarket(side Side, qty float64, reduce bool) int {
 	a.paper.sent++
-	a.notice(OrderSent, a.paper.sent, side, qty, limit)
+	a.notice(Notice{Kind: OrderSent, Number: a.paper.sent, Side: side, Quantity: qty, Price: math.NaN(), Stop: math.NaN(), Reduce: reduce})
 	return a.paper.sent
 }
 
-func (a *Account) notice(kind NoticeKind, number int, side Side, qty, price float64) {
+func (a *Account) notice(n Notice) {
 	if a.paper.report != nil {
-		a.paper.report(Notice{Kind: kind, Number: number, Bar: a.bar, Side: side, Quantity: qty, Price: price})
+		n.Bar = a.bar
+		a.paper.report(n)
 	}
 }

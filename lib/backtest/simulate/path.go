@@ -82,7 +82,7 @@ func (a *Account) begin(b Bar) bool {
 // passOver moves the price over a bar on which no order waits. It does nothing and reports false if
 // something could happen on it.
 func (a *Account) passOver(b Bar) bool {
-	if a.risk.leaving || len(a.lots) > 0 && !a.coversAll(b) {
+	if a.risk.leaving || len(a.lots) > 0 && (a.cfg.Perp != nil || !a.coversAll(b)) {
 		return false
 	}
 	a.arrive(b.High)

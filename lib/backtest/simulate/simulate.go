@@ -74,6 +74,7 @@ type Config struct {
 	OnClose  bool // try to fill at the close that placed the order
 	Path     Path
 	Paper    bool // fill orders as the paper account would
+	Perp     *Perp
 }
 
 // check returns an error that names the first setting that cannot be used.
@@ -97,7 +98,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("simulate: %s is %v; it must be a number of at least 0", f.name, f.value)
 		}
 	}
-	return nil
+	return c.Perp.check(c)
 }
 
 // Bar is one bar of prices.

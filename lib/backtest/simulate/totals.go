@@ -5,6 +5,8 @@ import "math"
 // Totals counts what a run has done so far.
 type Totals struct {
 	Refused                int // orders that the paper account could not fill: no cash, nothing to sell
+	Liquidations           int // positions that the paper account lost for want of margin
+	Funding                float64
 	Bars, BarsHeld         int // all bars, and those with a position or an order
 	Wins, Losses, Even     int // closed trades by their result
 	GrossProfit, GrossLoss float64

@@ -57,18 +57,18 @@ func (b *Broker) due() map[market.Symbol]time.Time {
 	defer b.mu.Unlock()
 	all := make(map[market.Symbol]time.Time)
 	for s, p := range b.book.perps {
-		if b.cfg.Funding != nil && (!p.Quantity.IsZero() || len(b.book.after(s, p.Funded)) > 0) {
+		if b.cfg.Funding != nil && (!p.Quantity.IsZero() || len(b.book.since(s, p.Funded)) > 0) {
 			all[s] = p.Funded
 		}
 	}
 	return all
 }
 
-// after returns the trades in a symbol after a time.
-func (b *book) after(s market.Symbol, at time.Time) []order.Fill {
+// since returns the trades in a symbol from a time on.
+func (b *book) since(s market.Symbol, at time.Time) []order.Fill {
 	var found []order.Fill
 	for _, f := range slices.Backward(b.trades) {
-		if !f.At.After(at) {
+		if f.At.Before(at) {
 			break
 		}
 		if f.Symbol == s {
@@ -78,7 +78,7 @@ func (b *book) after(s market.Symbol, at time.Time) []order.Fill {
 	return found
 }
 
-// pay applies rates to what was held at their times.
+// pay applies rates to what was held when their times came: a trade at the time itself comes after it.
 func (b *Broker) pay(ctx context.Context, s market.Symbol, rates []provider.Funding) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *Broker) pay(ctx context.Context, s market.Symbol, rates []provider.Fund
 			continue
 		}
 		held := p.Quantity
-		for _, f := range b.book.after(s, r.At) {
+		for _, f := range b.book.since(s, r.At) {
 			held = held.Sub(f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())))
 		}
 		if held.IsZero() {

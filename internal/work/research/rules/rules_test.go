@@ -52,7 +52,7 @@ func TestRules_EndPositions(t *testing.T) {
 		"stop":         {side: rules.Side{Stop: 5}, rest: [][4]float64{{101, 101, 95, 96}, {97, 99, 96, 98}}, bar: 3, price: 96.9, why: "stop"},
 		"target":       {side: rules.Side{Target: 5}, rest: [][4]float64{{101, 109, 101, 108}, {97, 99, 96, 98}}, bar: 3, price: 107.1, why: "target"},
 		"max_bars":     {side: rules.Side{MaxBars: 2}, rest: [][4]float64{{101, 104, 101, 103}, {104, 105, 103, 104}}, bar: 4, price: 104, why: "max_bars"},
-		"paper stop":   {paper: true, side: rules.Side{Stop: 5}, rest: [][4]float64{{101, 101, 95, 96}, {97, 99, 96, 98}}, bar: 4, price: 97, why: "stop"},
+		"paper stop":   {paper: true, side: rules.Side{Stop: 5}, rest: [][4]float64{{101, 101, 95, 96}, {97, 99, 96, 98}}, bar: 3, price: 96.9, why: "stop"},
 		"paper target": {paper: true, side: rules.Side{Target: 5}, rest: [][4]float64{{101, 107.1, 101, 107}, {107, 108, 106, 107}}, bar: 4, price: 107.1, why: "target"},
 	} {
 		side := test.side
