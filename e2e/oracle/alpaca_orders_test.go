@@ -170,7 +170,7 @@ func TestAlpaca_Account(t *testing.T) {
 		t.Errorf("%+v, %v", account, err)
 	}
 	trades, err := theirs.GetAccountActivities(client.GetAccountActivitiesRequest{ActivityTypes: []string{"FILL"}, Direction: "asc", PageSize: 100})
-	fills, ourErr := ours.Fills(t.Context(), apple, "")
+	fills, _, ourErr := ours.Fills(t.Context(), apple, "")
 	if err != nil || ourErr != nil || len(trades) != 2 || len(fills) != 2 {
 		t.Fatalf("%+v, %v, %+v, %v", trades, err, fills, ourErr)
 	}

@@ -131,7 +131,7 @@ func TestBinance_OurOrders(t *testing.T) {
 	if err != nil || len(trades) != 1 {
 		t.Fatalf("%+v, %v", trades, err)
 	}
-	fills, err := ours.Fills(ctx, o.Symbol, "")
+	fills, _, err := ours.Fills(ctx, o.Symbol, "")
 	if err != nil || len(fills) != 1 {
 		t.Fatalf("%+v, %v", fills, err)
 	}

@@ -38,6 +38,11 @@ var (
 // counts only after a grace period, since reads may lag behind reports.
 var ErrCursorLost = errors.New("the venue does not have the trade")
 
+// Cursor is a place in the trades of a symbol, as the broker that returned it writes it; nobody
+// else reads it. The empty one is as far back as the venue goes. It is stored, so a broker
+// reads what earlier versions of it returned.
+type Cursor string
+
 // ErrNoFee is the answer of FeePercent in a symbol for which the policy's fee is the account's.
 var ErrNoFee = errors.New("no fee of its own")
 
@@ -98,11 +103,11 @@ type Broker interface {
 	Query(ctx context.Context, o order.Handle) (order.Report, error)
 	// Open lists the open orders of the account, ours and others'.
 	Open(ctx context.Context) ([]order.Report, error)
-	// Fills lists the account's trades in a symbol after the one with trade id
-	// after, oldest first; "" for as far back as the venue goes. OrderID is empty
-	// also where the venue returns only its own id of the order. A cursor that the
-	// venue does not have is ErrCursorLost.
-	Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error)
+	// Fills lists the account's trades in a symbol after a cursor, oldest first, each
+	// once, and returns the cursor after them. OrderID is empty also where the venue
+	// returns only its own id of the order. A cursor that the venue does not have is
+	// ErrCursorLost.
+	Fills(ctx context.Context, s market.Symbol, after Cursor) ([]order.Fill, Cursor, error)
 	Holdings(ctx context.Context) ([]order.Holding, error)
 	// Stream sends what happens to the account's orders until ctx ends or the connection
 	// is lost, and returns why. ready is called once when reports flow: whatever happened

@@ -149,17 +149,13 @@ func (l *loop) importHoldings(a venueState) {
 // venue has. It reports whether it applied all of them. When all are read, old ones may
 // belong to orders that are no longer in memory. If one of those was never counted,
 // positions differ and the owner has just accepted the venue's.
-func (l *loop) applyFills(all map[market.Symbol][]order.Fill, restarted bool) (complete bool) {
+func (l *loop) applyFills(a venueState, restarted bool) (complete bool) {
 	moved := false
 	complete = true
-	for s, fills := range all {
+	for s, fills := range a.fills {
 		taken := l.applyInOrder(s, fills, restarted)
 		complete = complete && taken
-		cursor := ""
-		if n := len(fills); n > 0 {
-			cursor = fills[n-1].TradeID
-		}
-		if taken && (len(fills) > 0 || restarted) && l.reconciliation.cursors[s.String()] != cursor {
+		if cursor := a.cursors[s]; taken && l.reconciliation.cursors[s.String()] != cursor {
 			l.reconciliation.cursors[s.String()] = cursor
 			moved = true
 		}
@@ -274,10 +270,10 @@ func (l *loop) recordExternalFills(fills []order.Fill) bool {
 // resetMismatches returns a mismatch for each cursor that the venue no longer has.
 func resetMismatches(a venueState) []mismatch {
 	found := make([]mismatch, 0, len(a.lostCursors))
-	for s, trade := range a.lostCursors {
+	for s, cursor := range a.lostCursors {
 		found = append(found, mismatch{
-			subject: s.String(), fingerprint: "trade " + trade + " lost",
-			message: fmt.Sprintf("the venue no longer has trade %s in %s: it was reset, as testnets are. candela resume accepts the reset", trade, s),
+			subject: s.String(), fingerprint: "trade " + string(cursor) + " lost",
+			message: fmt.Sprintf("the venue no longer has trade %s in %s: it was reset, as testnets are. candela resume accepts the reset", cursor, s),
 		})
 	}
 	slices.SortFunc(found, func(a, b mismatch) int { return strings.Compare(a.subject, b.subject) })

@@ -42,20 +42,20 @@ type reconciliation struct {
 	venueReset          bool   // the venue has lost known trades
 
 	lastSuccess    time.Time
-	lastMismatches map[string]string    // fingerprint by subject
-	cursors        map[string]string    // by symbol: the last trade read
-	countFrom      map[string]time.Time // by symbol: earlier trades do not count
+	lastMismatches map[string]string        // fingerprint by subject
+	cursors        map[string]broker.Cursor // by symbol
+	countFrom      map[string]time.Time     // by symbol: earlier trades do not count
 	succeededOnce  bool
 }
 
 // savedCursors is the stored part of a reconciliation.
 type savedCursors struct {
-	Cursors map[string]string    `json:"cursors,omitempty"`
-	Since   map[string]time.Time `json:"since,omitempty"`
+	Cursors map[string]broker.Cursor `json:"cursors,omitempty"`
+	Since   map[string]time.Time     `json:"since,omitempty"`
 }
 
 func (l *loop) loadCursors() error {
-	l.reconciliation.cursors, l.reconciliation.countFrom = make(map[string]string), make(map[string]time.Time)
+	l.reconciliation.cursors, l.reconciliation.countFrom = make(map[string]broker.Cursor), make(map[string]time.Time)
 	data, err := l.cfg.Store.State(l.ctx, l.cfg.Owner, l.cursorName())
 	if err != nil || data == nil {
 		return err
@@ -119,7 +119,7 @@ type venueQuery struct {
 	log         *slog.Logger
 	market      Market
 	symbols     []market.Symbol // whose trades are read
-	cursors     map[string]string
+	cursors     map[string]broker.Cursor
 	ownOpen     []order.Order // own orders that should be open
 	unknown     []market.Symbol
 	simulated   bool          // an unavailable price venue is no error
@@ -137,10 +137,11 @@ type venueState struct {
 	orders      map[string]order.Report // by order ID: those no longer listed as open
 	notFound    map[string]bool         // IDs that the venue does not know
 	fills       map[market.Symbol][]order.Fill
-	lostCursors map[market.Symbol]string // the last trade read, where the venue no longer has it
-	survivors   []string                 // IDs of the orders that survived a reset
+	cursors     map[market.Symbol]broker.Cursor // after the fills
+	lostCursors map[market.Symbol]broker.Cursor // that the venue does not have
+	survivors   []string                        // IDs of the orders that survived a reset
 	holdings    []order.Holding
-	newest      map[market.Symbol]string // last trade of each imported holding
+	newest      map[market.Symbol]broker.Cursor // after the trades of each imported holding
 	quotes      map[market.Symbol]order.Quote
 	instruments map[market.Symbol]provider.Instrument
 	abilities   map[market.Symbol]order.Capabilities
@@ -195,9 +196,10 @@ func (l *loop) newVenueQuery() venueQuery {
 // fetch reads all or fails: a partial venue state would produce false mismatches.
 func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	a.orders, a.notFound = make(map[string]order.Report), make(map[string]bool)
-	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
+	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]broker.Cursor)
+	a.cursors = make(map[market.Symbol]broker.Cursor)
 	a.delisted = make(map[market.Symbol]string)
-	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
+	a.newest, a.quotes, a.instruments = make(map[market.Symbol]broker.Cursor), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
 	a.abilities = make(map[market.Symbol]order.Capabilities)
 	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
 		return a
@@ -252,14 +254,14 @@ func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
 func (q venueQuery) fetchFills(ctx context.Context, a *venueState) error {
 	for _, s := range q.symbols {
 		cursor := q.cursors[s.String()]
-		fills, err := q.broker.Fills(ctx, s, cursor)
+		fills, next, err := q.broker.Fills(ctx, s, cursor)
 		switch {
 		case errors.Is(err, broker.ErrCursorLost):
 			a.lostCursors[s] = cursor
 		case err != nil:
 			return err
 		default:
-			a.fills[s] = fills
+			a.fills[s], a.cursors[s] = fills, next
 		}
 	}
 	return nil
@@ -276,12 +278,8 @@ func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 				return err
 			}
 			a.quotes[h.Symbol] = quote
-			fills, err := q.broker.Fills(ctx, h.Symbol, "")
-			if err != nil {
+			if _, a.newest[h.Symbol], err = q.broker.Fills(ctx, h.Symbol, ""); err != nil {
 				return err
-			}
-			if n := len(fills); n > 0 {
-				a.newest[h.Symbol] = fills[n-1].TradeID
 			}
 		}
 	}
@@ -341,7 +339,7 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 			l.applyQuery(o, order.Report{}, broker.ErrNotFound)
 		}
 	}
-	complete := l.applyFills(a.fills, q.acceptVenue)
+	complete := l.applyFills(a, q.acceptVenue)
 	l.recordFunding(a)
 	l.closeExternalOrders(q, a)
 	if q.firstUse {

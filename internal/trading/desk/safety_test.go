@@ -304,10 +304,10 @@ func TestCompare_RecallsWhatHasLeftMemory(t *testing.T) {
 // strict is a venue that says when it does not have the trade it is asked from.
 type strict struct{ *brokertest.Memory }
 
-func (v strict) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
-	all, err := v.Memory.Fills(ctx, s, "")
-	if err == nil && after != "" && !slices.ContainsFunc(all, func(f order.Fill) bool { return f.TradeID == after }) {
-		return nil, broker.ErrCursorLost
+func (v strict) Fills(ctx context.Context, s market.Symbol, after broker.Cursor) ([]order.Fill, broker.Cursor, error) {
+	all, _, err := v.Memory.Fills(ctx, s, "")
+	if err == nil && after != "" && !slices.ContainsFunc(all, func(f order.Fill) bool { return f.TradeID == string(after) }) {
+		return nil, after, broker.ErrCursorLost
 	}
 	return v.Memory.Fills(ctx, s, after)
 }

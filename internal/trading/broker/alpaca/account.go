@@ -15,6 +15,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 	"candela/internal/trading/venue"
 	"candela/lib/market"
@@ -23,21 +24,25 @@ import (
 // fillPage is the most activities of one answer.
 const fillPage = 100
 
-// Fills lists the account's trades in a symbol after the one with trade id after.
-// The venue's history cannot be asked from an execution on, so it is read backwards
-// until the execution shows.
+// maxKnown is how many executions of its millisecond a cursor names. Others would come again.
+const maxKnown = 100
+
+// Fills lists the account's trades in a symbol. The venue's history cannot be asked
+// from an execution on, so it is read backwards until one of the cursor's shows.
 //
 // Executions of one millisecond are listed in the order of their ids, which is
-// chance: one that is new may stand before one that is known. So those of the
-// cursor's millisecond come again unless they are known to be older, being of the
-// same order with less filled.
-func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+// chance: one that is new may stand before one that is known. So a cursor names all
+// that are known of the newest millisecond. Of one that names a single execution, as
+// they were once, those of its millisecond come again unless they are of the same
+// order with less filled.
+func (b *Broker) Fills(ctx context.Context, s market.Symbol, after broker.Cursor) ([]order.Fill, broker.Cursor, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, after, err
 	}
-	found, err := b.since(ctx, s, after)
-	if err != nil {
-		return nil, err
+	known := strings.Fields(string(after))
+	found, stamp, err := b.since(ctx, s, known)
+	if err != nil || len(found) == 0 {
+		return nil, after, err
 	}
 	slices.SortStableFunc(found, func(x, y activity) int {
 		return cmp.Or(x.at.Compare(y.at), strings.Compare(x.orderID, y.orderID), x.sofar.Cmp(y.sofar))
@@ -46,15 +51,19 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 	for _, a := range found {
 		f, err := a.fill(s)
 		if err != nil {
-			return nil, upstream.MalformedResponse(name, s.Name, err)
+			return nil, after, upstream.MalformedResponse(name, s.Name, err)
 		}
-		fills = append(fills, f)
+		if a.stamp() != stamp {
+			stamp, known = a.stamp(), nil
+		}
+		fills, known = append(fills, f), append(known, f.TradeID)
 	}
-	return fills, nil
+	return fills, broker.Cursor(strings.Join(known[max(0, len(known)-maxKnown):], " ")), nil
 }
 
-// since returns the trades of a symbol that may be newer than the one named.
-func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]activity, error) {
+// since returns the trades of a symbol that may be newer than those named, which are of one millisecond, and that
+// millisecond.
+func (b *Broker) since(ctx context.Context, s market.Symbol, known []string) (found []activity, stamp string, err error) {
 	var cursor *activity
 	q := url.Values{"direction": {"desc"}, "page_size": {strconv.Itoa(fillPage)}}
 	all, err := venue.Pages(fillPage, func(a activity) string { return a.id }, func(last *activity) ([]activity, error) {
@@ -66,16 +75,16 @@ func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]ac
 			switch {
 			case cursor != nil && a.stamp() != cursor.stamp():
 				return page[:i], err // and no page after it
-			case cursor == nil && after != "" && a.tradeID() == after && joinPair(a.symbol) == joinPair(s.Name):
-				cursor = &a
+			case cursor == nil && slices.Contains(known, a.tradeID()) && joinPair(a.symbol) == joinPair(s.Name):
+				cursor, stamp = &a, a.stamp()
 			}
 		}
 		return page, err
 	})
 	all = slices.DeleteFunc(all, func(a activity) bool {
-		return joinPair(a.symbol) != joinPair(s.Name) || cursor != nil && a.tradeID() == after
+		return joinPair(a.symbol) != joinPair(s.Name) || cursor != nil && slices.Contains(known, a.tradeID())
 	})
-	return oldest(all, cursor), err
+	return oldest(all, cursor), stamp, err
 }
 
 // oldest reverses what was read backwards, without what is known to precede the cursor.

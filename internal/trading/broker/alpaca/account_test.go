@@ -50,11 +50,11 @@ func TestFills_Pages(t *testing.T) {
 		for _, symbol := range []string{"AAPL", "BTC/USD", "TSLA"} {
 			want := slices.DeleteFunc(slices.Clone(truth.Fills), func(f order.Fill) bool { return f.Symbol.Name != symbol })
 			for i := -1; i < len(want); i += 7 {
-				after := ""
+				var after broker.Cursor // as it was stored before a cursor had all of a millisecond
 				if i >= 0 {
-					after = want[i].TradeID
+					after = broker.Cursor(want[i].TradeID)
 				}
-				got, err := s.broker.Fills(t.Context(), market.Symbol{Venue: "alpaca", Name: symbol}, after)
+				got, _, err := s.broker.Fills(t.Context(), market.Symbol{Venue: "alpaca", Name: symbol}, after)
 				if err != nil || len(got) != len(want)-i-1 {
 					t.Fatalf("%s after %d: %d fills of %d, %v", symbol, i, len(got), len(want)-i-1, err)
 				}
@@ -66,7 +66,7 @@ func TestFills_Pages(t *testing.T) {
 				}
 			}
 		}
-		got, err := s.broker.Fills(t.Context(), apple(), "no such trade")
+		got, _, err := s.broker.Fills(t.Context(), apple(), "no such trade")
 		if err != nil || len(got) == 0 {
 			t.Errorf("after a trade that is not there: %d, %v", len(got), err)
 		}
@@ -83,16 +83,22 @@ func TestFills_OfOneMillisecond(t *testing.T) {
 			first, second := buy("AAPL", "6", "50"), buy("AAPL", "6", "50")
 			s.must(t, first)
 			s.must(t, second)
-			known := map[string]bool{}
-			cursor := ""
+			known, old := map[string]int{}, map[string]int{}
+			var cursor, one broker.Cursor
 			read := func() {
 				t.Helper()
-				got, err := s.broker.Fills(t.Context(), apple(), cursor)
-				if err != nil {
+				got, next, err := s.broker.Fills(t.Context(), apple(), cursor)
+				again, _, errOld := s.broker.Fills(t.Context(), apple(), one)
+				if err := errors.Join(err, errOld); err != nil {
 					t.Fatal(err)
 				}
+				cursor = next
 				for _, f := range got {
-					known[f.TradeID], cursor = true, f.TradeID
+					known[f.TradeID]++
+				}
+				for _, f := range again { // as before a cursor had all of a millisecond
+					old[f.TradeID]++
+					one = broker.Cursor(f.TradeID)
 				}
 			}
 			for range 3 {
@@ -100,8 +106,14 @@ func TestFills_OfOneMillisecond(t *testing.T) {
 				s.Trade(second.ID, num("2"))
 				read()
 			}
-			if truth := s.Truth().Fills; len(known) != len(truth) || len(truth) != 6 {
-				t.Errorf("seed %d: %d of %d trades are known", seed, len(known), len(truth))
+			truth := s.Truth().Fills
+			if len(old) != len(truth) || len(known) != len(truth) || len(truth) != 6 {
+				t.Errorf("seed %d: %d of %d trades are known, %d by the old cursor", seed, len(known), len(truth), len(old))
+			}
+			for trade, times := range known {
+				if times != 1 {
+					t.Errorf("seed %d: trade %s came %d times", seed, trade, times)
+				}
 			}
 		})
 	}
@@ -137,7 +149,7 @@ func TestFills_StrangeActivities(t *testing.T) {
 			"keys that are not ours": {fake.Fault{Status: 401, Body: `{"message":"unauthorized."}`}, false},
 		} {
 			s.Next(tc.fault)
-			if got, err := s.broker.Fills(t.Context(), apple(), ""); (err == nil) != tc.ok || tc.ok && len(got) != 1 || err != nil && fault.Of(err) == nil {
+			if got, _, err := s.broker.Fills(t.Context(), apple(), ""); (err == nil) != tc.ok || tc.ok && len(got) != 1 || err != nil && fault.Of(err) == nil {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}
 		}

@@ -87,7 +87,7 @@ func (b *books) cancel(id string) {
 // reconcile asks for everything that is not over, and for the trades.
 func (b *books) reconcile() {
 	b.t.Helper()
-	fills, err := b.broker.Fills(b.t.Context(), apple(), "")
+	fills, _, err := b.broker.Fills(b.t.Context(), apple(), "")
 	if err != nil {
 		b.t.Fatal(err)
 	}

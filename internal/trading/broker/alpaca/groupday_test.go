@@ -188,7 +188,7 @@ func (d *groupDay) listen() {
 // compareGroups asks for every order and holds the books against the venue's.
 func (d *groupDay) compareGroups() {
 	d.t.Helper()
-	fills, err := d.broker.Fills(d.t.Context(), apple(), "")
+	fills, _, err := d.broker.Fills(d.t.Context(), apple(), "")
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -271,7 +271,7 @@ func TestStream_ASilentVenueLosesNothing(t *testing.T) {
 		if got := line(reportsOf(l, o)); got != "" || len(l.Done) != 0 {
 			t.Errorf("got %s, ended %v", got, len(l.Done) != 0)
 		}
-		fills, err := s.broker.Fills(t.Context(), apple(), "")
+		fills, _, err := s.broker.Fills(t.Context(), apple(), "")
 		if r := s.state(t, o); err != nil || r.Status != order.Filled || len(fills) != 1 || fills[0].VenueID != r.VenueID {
 			t.Errorf("%+v, %+v, %v", r, fills, err)
 		}

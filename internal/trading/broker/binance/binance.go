@@ -200,16 +200,17 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	return ask(ctx, b, b.reads, market.Symbol{}, "/api/v3/account", weightAccount, url.Values{"omitZeroBalances": {"true"}}, parseAccount)
 }
 
-// Fills lists the account's trades in a symbol, with the venue's own ids of the orders.
-func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+// Fills lists the account's trades in a symbol, with the venue's own ids of the orders. A
+// cursor is the id of the newest trade read.
+func (b *Broker) Fills(ctx context.Context, s market.Symbol, after broker.Cursor) ([]order.Fill, broker.Cursor, error) {
 	spelled, err := rules.Spell(s)
 	if err != nil {
-		return nil, err
+		return nil, after, err
 	}
 	from := int64(0)
 	if after != "" {
-		if from, err = parseID(after); err != nil {
-			return nil, err
+		if from, err = parseID(string(after)); err != nil {
+			return nil, after, err
 		}
 	}
 	all, err := venue.Pages(tradesPage, func(f order.Fill) string { return f.TradeID }, func(last *order.Fill) ([]order.Fill, error) {
@@ -223,14 +224,18 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 		params := url.Values{"symbol": {spelled}, "fromId": {formatID(from)}, "limit": {formatID(tradesPage)}}
 		return ask(ctx, b, b.trades, s, "/api/v3/myTrades", weightTrades, params, func(body []byte) ([]order.Fill, error) { return parseTrades(body, spelled) })
 	})
-	if err != nil || after == "" {
-		return all, err
+	if err != nil || after == "" && len(all) == 0 {
+		return nil, after, err
 	}
 	// The cursor's own trade must be there: if not, ids mean something else now.
-	if len(all) == 0 || all[0].TradeID != after {
-		return nil, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrCursorLost)
+	if after != "" && (len(all) == 0 || all[0].TradeID != string(after)) {
+		return nil, after, fmt.Errorf("binance %s: trade %s: %w", spelled, after, broker.ErrCursorLost)
 	}
-	return all[1:], nil
+	newest := broker.Cursor(all[len(all)-1].TradeID)
+	if after != "" {
+		all = all[1:]
+	}
+	return all, newest, nil
 }
 
 // Skew measures how far the venue's clock is ahead of ours.

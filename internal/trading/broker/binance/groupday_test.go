@@ -200,7 +200,7 @@ func (d *groupDay) listen(t *testing.T) {
 // reconcile reads the trades and asks for every order.
 func (d *groupDay) reconcile(t *testing.T) {
 	t.Helper()
-	fills, err := d.broker.Fills(t.Context(), btc(), "")
+	fills, _, err := d.broker.Fills(t.Context(), btc(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -287,7 +287,7 @@ func TestFills_OverPages(t *testing.T) {
 		for range 2300 {
 			s.Trade("theirs", decimal.New(1, -5))
 		}
-		all, err := b.Fills(t.Context(), btc(), "")
+		all, _, err := b.Fills(t.Context(), btc(), "")
 		if err != nil || len(all) != 2300 {
 			t.Fatalf("%d fills, %v", len(all), err)
 		}
@@ -297,24 +297,24 @@ func TestFills_OverPages(t *testing.T) {
 			}
 		}
 		for _, cursor := range []int{1, 1000, 1300, 2300} {
-			rest, err := b.Fills(t.Context(), btc(), strconv.Itoa(cursor))
-			if err != nil || len(rest) != 2300-cursor || len(rest) > 0 && rest[0].TradeID != strconv.Itoa(cursor+1) {
+			rest, next, err := b.Fills(t.Context(), btc(), broker.Cursor(strconv.Itoa(cursor)))
+			if err != nil || next != "2300" || len(rest) != 2300-cursor || len(rest) > 0 && rest[0].TradeID != strconv.Itoa(cursor+1) {
 				t.Errorf("after %d: %d fills, %v", cursor, len(rest), err)
 			}
 		}
-		for _, cursor := range []string{"x", "-1", "1.5"} {
-			if _, err := b.Fills(t.Context(), btc(), cursor); fault.KindOf(err) != fault.Invalid {
+		for _, cursor := range []broker.Cursor{"x", "-1", "1.5"} {
+			if _, _, err := b.Fills(t.Context(), btc(), cursor); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%q: %v", cursor, err)
 			}
 		}
-		if _, err := b.Fills(t.Context(), btc(), "2301"); !errors.Is(err, broker.ErrCursorLost) {
+		if _, _, err := b.Fills(t.Context(), btc(), "2301"); !errors.Is(err, broker.ErrCursorLost) {
 			t.Errorf("a cursor that is not there: %v", err)
 		}
 		s.Wipe()
-		if _, err := b.Fills(t.Context(), btc(), "2300"); !errors.Is(err, broker.ErrCursorLost) {
+		if _, _, err := b.Fills(t.Context(), btc(), "2300"); !errors.Is(err, broker.ErrCursorLost) {
 			t.Errorf("after a wipe: %v", err)
 		}
-		if _, err := b.Fills(t.Context(), market.Symbol{Venue: "binance", Name: "NOSUCH"}, ""); fault.KindOf(err) != fault.NotFound {
+		if _, _, err := b.Fills(t.Context(), market.Symbol{Venue: "binance", Name: "NOSUCH"}, ""); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("an unknown symbol: %v", err)
 		}
 	})

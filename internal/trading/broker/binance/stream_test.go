@@ -167,7 +167,7 @@ func TestStream_ReportsOrders(t *testing.T) {
 // unknown outcomes queried, reports that a lost stream missed read.
 type books struct {
 	fills  map[string]order.Fill
-	cursor string
+	cursor broker.Cursor
 	status map[string]order.Status
 }
 
@@ -179,13 +179,13 @@ func (k *books) take(r order.Report) {
 
 // read is a reconciliation: fills since the cursor.
 func (k *books) read(ctx context.Context, b *binance.Broker) error {
-	fills, err := b.Fills(ctx, btc(), k.cursor)
+	fills, next, err := b.Fills(ctx, btc(), k.cursor)
 	if err != nil {
 		return err
 	}
+	k.cursor = next
 	for _, f := range fills {
 		k.fills[f.TradeID] = f
-		k.cursor = f.TradeID
 	}
 	return nil
 }

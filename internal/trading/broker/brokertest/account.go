@@ -10,11 +10,12 @@ import (
 )
 
 func fills(ctx context.Context, v *Venue) error {
-	none, err := v.Broker.Fills(ctx, v.Symbol, "")
+	none, cursor, err := v.Broker.Fills(ctx, v.Symbol, "")
 	if err != nil || len(none) != 0 {
 		return fmt.Errorf("before any trade there are %d fills, %w", len(none), orNone(err))
 	}
 	byVenueID := map[string]order.Spec{}
+	var each []order.Fill // read after each order, while the clock stands still
 	for _, side := range []order.Side{order.Buy, order.Buy, order.Sell} {
 		o := v.market(side)
 		if _, err := v.submit(ctx, o); err != nil {
@@ -25,8 +26,16 @@ func fills(ctx context.Context, v *Venue) error {
 			return err
 		}
 		byVenueID[r.VenueID] = o
+		var next []order.Fill
+		if next, cursor, err = v.Broker.Fills(ctx, v.Symbol, cursor); err != nil {
+			return err
+		}
+		each = append(each, next...)
 	}
-	all, err := v.Broker.Fills(ctx, v.Symbol, "")
+	if rest, end, err := v.Broker.Fills(ctx, v.Symbol, cursor); err != nil || len(rest) != 0 || end != cursor {
+		return fmt.Errorf("after the newest fill come %d, and a cursor other than the same %q: %q, %w", len(rest), cursor, end, orNone(err))
+	}
+	all, _, err := v.Broker.Fills(ctx, v.Symbol, "")
 	if err != nil {
 		return err
 	}
@@ -43,12 +52,8 @@ func fills(ctx context.Context, v *Venue) error {
 			return fmt.Errorf("a fill of %v comes after one of %v", f.At, all[i-1].At)
 		}
 		sums[f.VenueID] = sums[f.VenueID].Add(f.Quantity)
-		rest, err := v.Broker.Fills(ctx, v.Symbol, f.TradeID)
-		if err != nil {
-			return err
-		}
-		if len(rest) != len(all)-i-1 || len(rest) > 0 && rest[0].TradeID != all[i+1].TradeID {
-			return fmt.Errorf("after fill %d of %d come %d", i+1, len(all), len(rest))
+		if len(each) != len(all) || each[i].TradeID != f.TradeID {
+			return fmt.Errorf("from cursor to cursor come %d fills, and %d from the first", len(each), len(all))
 		}
 	}
 	for venueID, o := range byVenueID {

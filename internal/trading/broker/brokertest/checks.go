@@ -427,7 +427,7 @@ func cancelled(ctx context.Context, v *Venue) error {
 	}
 	_, queryErr := v.Broker.Query(over, o.Handle())
 	_, openErr := v.Broker.Open(over)
-	_, fillsErr := v.Broker.Fills(over, v.Symbol, "")
+	_, _, fillsErr := v.Broker.Fills(over, v.Symbol, "")
 	_, holdingsErr := v.Broker.Holdings(over)
 	for _, err := range []error{queryErr, openErr, fillsErr, holdingsErr} {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, broker.ErrNotFound) {

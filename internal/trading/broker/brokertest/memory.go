@@ -417,21 +417,24 @@ func (m *Memory) Open(ctx context.Context) ([]order.Report, error) {
 }
 
 // Fills lists the trades after one.
-func (m *Memory) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+func (m *Memory) Fills(ctx context.Context, s market.Symbol, after broker.Cursor) ([]order.Fill, broker.Cursor, error) {
 	if err := m.reads(ctx); err != nil {
-		return nil, err
+		return nil, after, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []order.Fill
 	for _, f := range m.trades {
-		if f.TradeID == after {
+		if f.TradeID == string(after) {
 			found = found[:0]
 		} else if f.Symbol == s {
 			found = append(found, f)
 		}
 	}
-	return found, nil
+	if n := len(found); n > 0 {
+		after = broker.Cursor(found[n-1].TradeID)
+	}
+	return found, after, nil
 }
 
 // Holdings returns both assets.

@@ -100,7 +100,7 @@ func (b lenient) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	return b.Memory.Submit(ctx, o)
 }
 
-func (b sloppy) Fills(ctx context.Context, s market.Symbol, _ string) ([]order.Fill, error) {
+func (b sloppy) Fills(ctx context.Context, s market.Symbol, _ broker.Cursor) ([]order.Fill, broker.Cursor, error) {
 	return b.Memory.Fills(ctx, s, "")
 }
 

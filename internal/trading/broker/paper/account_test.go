@@ -147,7 +147,7 @@ func (v *venue) state(t *rapid.T, asked []order.Spec) state {
 	var s state
 	var errs [3]error
 	s.Open, errs[0] = v.Open(t.Context())
-	s.Fills, errs[1] = v.Fills(t.Context(), btc(), "")
+	s.Fills, _, errs[1] = v.Fills(t.Context(), btc(), "")
 	s.Holdings, errs[2] = v.Holdings(t.Context())
 	for _, o := range asked {
 		r, err := v.Query(t.Context(), o.Handle())
@@ -262,7 +262,7 @@ func TestBroker_IsDeterministic(t *testing.T) {
 		for i := range 10 {
 			v.observe(step{minute: int64(i), low: 49800 - 70*float64(i), volume: 0.15}, start)
 		}
-		fills, err := v.Fills(t.Context(), btc(), "")
+		fills, _, err := v.Fills(t.Context(), btc(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestBroker_CrashesBeforeItReports(t *testing.T) {
 	v.submit(t, o)
 	v.observe(step{minute: 1, low: 48000, volume: 0.4}, time.Now().Unix()/60*60+60)
 	again := open(t, j)
-	fills, err := again.Fills(t.Context(), btc(), "")
+	fills, _, err := again.Fills(t.Context(), btc(), "")
 	if err != nil || len(fills) != 1 || !fills[0].Quantity.Equal(dec("0.4")) {
 		t.Fatalf("%+v, %v", fills, err)
 	}

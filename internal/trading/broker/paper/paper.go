@@ -197,19 +197,19 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	return open, ctx.Err()
 }
 
-// Fills lists the trades in a symbol after one, oldest first.
-func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]order.Fill, error) {
+// Fills lists the trades in a symbol after one, oldest first. A cursor is the number of the newest trade read.
+func (b *Broker) Fills(ctx context.Context, s market.Symbol, after broker.Cursor) ([]order.Fill, broker.Cursor, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last := number(after)
+	last := number(string(after))
 	from, _ := slices.BinarySearchFunc(b.book.trades, last+1, func(f order.Fill, n int64) int { return int(number(f.TradeID) - n) })
 	var found []order.Fill
 	for _, f := range b.book.trades[from:] {
 		if f.Symbol == s {
-			found = append(found, f)
+			found, after = append(found, f), broker.Cursor(f.TradeID)
 		}
 	}
-	return found, ctx.Err()
+	return found, after, ctx.Err()
 }
 
 // Holdings lists the cash by currency, then the holdings by symbol.

@@ -134,7 +134,7 @@ func (v *perps) position() margin.Position { return v.Margin(perpetual().Symbol)
 // exact holds what the account has beside its trades and payments, to the last digit.
 func (v *perps) exact() {
 	v.tb.Helper()
-	fills, err := v.Fills(v.tb.Context(), perpetual().Symbol, "")
+	fills, _, err := v.Fills(v.tb.Context(), perpetual().Symbol, "")
 	if err != nil {
 		v.tb.Fatal(err)
 	}
@@ -257,19 +257,19 @@ func TestPerpetual_StopComesBeforeLiquidation(t *testing.T) {
 	v := newPerps(t, "5", paper.Usual())
 	v.sent(order.Sell, "0.1", protect)
 	v.step(50000, 65000, 49900, 64000)
-	fills, _ := v.Fills(t.Context(), perpetual().Symbol, "")
+	fills, _, _ := v.Fills(t.Context(), perpetual().Symbol, "")
 	if last := fills[len(fills)-1]; last.Cause != "" || !last.Price.Equal(dec("51525.75")) {
 		t.Errorf("within a bar the stop fills at its price and the slippage: %+v", last)
 	}
 	v.sent(order.Sell, "0.1", func(r *order.Request) { r.Protect.StopLoss = dec("66000") })
 	v.step(70000, 70000, 69900, 70000) // beyond the stop; some margin is left
-	fills, _ = v.Fills(t.Context(), perpetual().Symbol, "")
+	fills, _, _ = v.Fills(t.Context(), perpetual().Symbol, "")
 	if last := fills[len(fills)-1]; last.Cause != "" || !last.Price.Equal(dec("70035")) {
 		t.Errorf("after a gap the stop fills at the open: %+v", last)
 	}
 	v.sent(order.Sell, "0.1", func(r *order.Request) { r.Protect.StopLoss = dec("72000") })
 	v.step(90000, 90000, 89900, 90000) // beyond all margin
-	fills, _ = v.Fills(t.Context(), perpetual().Symbol, "")
+	fills, _, _ = v.Fills(t.Context(), perpetual().Symbol, "")
 	if last := fills[len(fills)-1]; last.Cause != order.ByLiquidation {
 		t.Errorf("without margin the position is liquidated: %+v", last)
 	}
@@ -367,7 +367,7 @@ func TestPerpetual_RandomAccounts(t *testing.T) {
 		if n%5 == 0 {
 			v.restart()
 		}
-		fills, _ := v.Fills(t.Context(), perpetual().Symbol, "")
+		fills, _, _ := v.Fills(t.Context(), perpetual().Symbol, "")
 		filled += len(fills)
 		for _, f := range fills {
 			if f.Cause == order.ByLiquidation {
@@ -482,8 +482,8 @@ func TestPerpetual_Mirrored(t *testing.T) {
 				t.Fatalf("one was taken: %v, %v", errUp, errDown)
 			}
 		}
-		left, _ := up.Fills(t.Context(), perpetual().Symbol, "")
-		right, _ := down.Fills(t.Context(), perpetual().Symbol, "")
+		left, _, _ := up.Fills(t.Context(), perpetual().Symbol, "")
+		right, _, _ := down.Fills(t.Context(), perpetual().Symbol, "")
 		if len(left) != len(right) {
 			t.Fatalf("%d fills and %d", len(left), len(right))
 		}

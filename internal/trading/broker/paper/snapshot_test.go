@@ -87,7 +87,10 @@ func TestSnapshot_IsTheJournal(t *testing.T) {
 			}
 		}
 		same("holdings", func(b *paper.Broker) (any, error) { return b.Holdings(rt.Context()) })
-		same("fills", func(b *paper.Broker) (any, error) { return b.Fills(rt.Context(), btc(), "") })
+		same("fills", func(b *paper.Broker) (any, error) {
+			fills, _, err := b.Fills(rt.Context(), btc(), "")
+			return fills, err
+		})
 		same("orders", func(b *paper.Broker) (any, error) {
 			all := b.Taken()
 			slices.SortFunc(all, func(a, b order.Report) int { return gocmp.Compare(a.ID, b.ID) })
@@ -181,7 +184,7 @@ func TestSnapshot_Forgets(t *testing.T) {
 	if diff := cmp.Diff(held, after); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	fills, err := v.Fills(t.Context(), btc(), "")
+	fills, _, err := v.Fills(t.Context(), btc(), "")
 	if err != nil || len(fills) != 3 || fills[2].TradeID != last.Fills[0].TradeID || len(v.Taken()) != 4 {
 		t.Errorf("%d orders and the trades %v are left, %v", len(v.Taken()), fills, err)
 	}

@@ -214,7 +214,7 @@ func (w *world) hear() {
 // book is all that the account says.
 func (w *world) book() []any {
 	holdings, errH := w.b.Holdings(w.t.Context())
-	fills, errF := w.b.Fills(w.t.Context(), btc(), "")
+	fills, _, errF := w.b.Fills(w.t.Context(), btc(), "")
 	open, errO := w.b.Open(w.t.Context())
 	if errH != nil || errF != nil || errO != nil {
 		w.t.Fatal(errH, errF, errO)

@@ -128,7 +128,7 @@ func replayed(t *testing.T, p backtest.Program, bars *market.Bars) (ran, account
 		v.fund(t)
 		v.Observe(provider.Event{Sub: provider.Sub{Symbol: v.symbol, Interval: market.Minute1}, Kind: provider.Closed, Bar: bar, Price: bar.C, At: now}, provider.Clock{})
 	}
-	fills, err := v.Fills(t.Context(), v.symbol, "")
+	fills, _, err := v.Fills(t.Context(), v.symbol, "")
 	if err != nil {
 		t.Fatal(err)
 	}
