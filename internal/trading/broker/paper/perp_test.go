@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
-	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/margin"
@@ -347,160 +345,4 @@ func TestPerpetual_Funding(t *testing.T) {
 	v.exact()
 	v.SnapshotEvery(1)
 	v.restart()
-}
-
-// TestPerpetual_RandomAccounts trades longs and shorts with brackets, stops, exits, funding, cancels, restarts
-// and liquidations at random: cash and margin are exact after every step.
-func TestPerpetual_RandomAccounts(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(longtest.Seed(), 4))
-	liquidated, filled := 0, 0
-	for n := range longtest.Pick(60, 100_000) {
-		v := newPerps(t, []string{"3", "10", "40"}[n%3], paper.Usual())
-		if n%2 == 0 {
-			v.SnapshotEvery(5)
-		}
-		for range 5 + rng.IntN(25) {
-			v.random(rng)
-			v.exact()
-		}
-		if n%5 == 0 {
-			v.restart()
-		}
-		fills, _, _ := v.Fills(t.Context(), perpetual().Symbol, "")
-		filled += len(fills)
-		for _, f := range fills {
-			if f.Cause == order.ByLiquidation {
-				liquidated++
-			}
-		}
-		reduced(t, v)
-	}
-	if liquidated < 10 || filled < 100 {
-		t.Errorf("%d fills and %d liquidations", filled, liquidated)
-	}
-}
-
-// reduced holds that nothing that reduces is open without a position.
-func reduced(t *testing.T, v *perps) {
-	t.Helper()
-	open, _ := v.Open(t.Context())
-	for _, o := range open {
-		if o.ReduceOnly && !o.Group.Leg && o.Status != order.Held && v.position().Quantity.IsZero() {
-			t.Fatalf("%s is open without a position", o.ID)
-		}
-	}
-}
-
-// random lets one thing happen.
-func (v *perps) random(rng *rand.Rand) {
-	at := func() float64 { return 46_000 + float64(rng.IntN(81))*100 }
-	price := func() decimal.Decimal { return decimal.NewFromFloat(at()) }
-	r := order.Request{Side: []order.Side{order.Buy, order.Sell}[rng.IntN(2)], Type: order.Market, Quantity: quantity(rng.IntN(5))}
-	switch rng.IntN(10) {
-	case 0, 1, 2, 3:
-		o, c := at(), at()
-		v.step(o, max(o, c, at()), min(o, c, at()), c)
-		return
-	case 4:
-		v.rates = append(v.rates, provider.Funding{At: v.now, Rate: float64(rng.IntN(61)-30) / 100_000, Mark: v.bar.C})
-		v.now = v.now.Add(time.Second)
-		v.quote()
-		if _, err := v.Funding(v.tb.Context(), time.Time{}); err != nil {
-			v.tb.Fatal(err)
-		}
-		return
-	case 5:
-		if open, _ := v.Open(v.tb.Context()); len(open) > 0 {
-			if _, err := v.Cancel(v.tb.Context(), open[rng.IntN(len(open))].Handle()); err != nil {
-				v.tb.Fatal(err)
-			}
-		}
-		return
-	case 6:
-		r.ReduceOnly = true
-	case 7:
-		r.ReduceOnly, r.Protect = true, order.Protection{StopLoss: price()}
-		if rng.IntN(2) == 0 {
-			r.Protect = order.Protection{TrailPercent: dec("0.7")}
-		}
-	case 8:
-		r.Protect = order.Protection{StopLoss: price(), TakeProfit: price()}
-	default:
-		r.Type, r.Price = order.Limit, price()
-	}
-	v.now = v.now.Add(time.Second)
-	v.quote()
-	_, _ = v.send(r) // refused or taken
-}
-
-// TestPerpetual_Mirrored plays the same orders on prices turned round: what one account buys, the other
-// sells, and both earn the same.
-func TestPerpetual_Mirrored(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(longtest.Seed(), 5))
-	const twice = 100_000
-	other := func(d decimal.Decimal) decimal.Decimal {
-		if !d.IsPositive() {
-			return d
-		}
-		return decimal.NewFromInt(twice).Sub(d)
-	}
-	trades := 0
-	for range longtest.Pick(200, 10_000) {
-		up, down := newPerps(t, "2", paper.Rates{}), newPerps(t, "2", paper.Rates{})
-		for range 5 + rng.IntN(20) {
-			at := func() float64 { return 48_000 + float64(rng.IntN(41))*100 }
-			price := func() decimal.Decimal { return decimal.NewFromFloat(at()) }
-			if rng.IntN(2) == 0 {
-				o, c := at(), at()
-				high, low := max(o, c, at()), min(o, c, at())
-				if high-o == o-low && c-low == high-c {
-					continue // nobody knows which extreme came first
-				}
-				up.step(o, high, low, c)
-				down.step(twice-o, twice-low, twice-high, twice-c)
-				continue
-			}
-			r := order.Request{Side: []order.Side{order.Buy, order.Sell}[rng.IntN(2)], Type: order.Market, Quantity: dec("0.1")}
-			switch rng.IntN(5) {
-			case 0:
-				r.Type, r.Price = order.Limit, price()
-			case 1:
-				r.Protect = order.Protection{StopLoss: price(), TakeProfit: price()}
-			case 2:
-				r.ReduceOnly = true
-			case 3:
-				r.ReduceOnly, r.Protect = true, order.Protection{StopLoss: price()}
-			}
-			m := r
-			m.Side, m.Price = r.Side.Opposite(), other(r.Price)
-			m.Protect.StopLoss, m.Protect.TakeProfit = other(r.Protect.StopLoss), other(r.Protect.TakeProfit)
-			_, errUp := up.send(r)
-			_, errDown := down.send(m)
-			if (errUp == nil) != (errDown == nil) {
-				t.Fatalf("one was taken: %v, %v", errUp, errDown)
-			}
-		}
-		left, _, _ := up.Fills(t.Context(), perpetual().Symbol, "")
-		right, _, _ := down.Fills(t.Context(), perpetual().Symbol, "")
-		if len(left) != len(right) {
-			t.Fatalf("%d fills and %d", len(left), len(right))
-		}
-		for i, f := range left {
-			g := right[i]
-			if f.Side != g.Side.Opposite() || !f.Quantity.Equal(g.Quantity) || !f.Price.Equal(other(g.Price)) || f.Cause != g.Cause || f.OrderID != g.OrderID {
-				t.Fatalf("%+v and %+v", f, g)
-			}
-		}
-		p, q := up.position(), down.position()
-		price := decimal.NewFromFloat(up.bar.C)
-		if !p.Realised.Add(p.Unrealised(price)).Equal(q.Realised.Add(q.Unrealised(other(price)))) {
-			t.Fatalf("one earned %s, the other %s", p.Realised, q.Realised)
-		}
-		trades += len(left)
-	}
-	if trades < 500 {
-		t.Errorf("only %d fills were compared", trades)
-	}
 }
