@@ -168,7 +168,7 @@ func (l *loop) applyFills(a venueState, restarted bool) (complete bool) {
 
 // applyInOrder applies the trades of a symbol in the order in which the venue has them: what closes a position
 // shortens other lines after a purchase than before it. It reports false if some could not be stored or may
-// still be matched.
+// still be matched. Where the venue closed the position by itself there is no order of ours to wait for.
 func (l *loop) applyInOrder(s market.Symbol, fills []order.Fill, restarted bool) (complete bool) {
 	complete = true
 	recorded := make(map[string]bool)
@@ -181,7 +181,7 @@ func (l *loop) applyInOrder(s market.Symbol, fills []order.Fill, restarted bool)
 			complete = l.applyFill(f) && complete
 		case f.At.Before(l.countFillsFrom(s)): // before the account was used here
 		case restarted && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
-		case early || l.mayBeOwn(f):
+		case f.Cause == "" && (early || l.mayBeOwn(f)):
 			complete = false
 		default:
 			recorded[key] = true

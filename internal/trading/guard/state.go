@@ -102,7 +102,7 @@ func Restrictions(p Policy) []RestrictionInfo {
 			"by itself, when the position is protected or gone", false,
 		},
 		{LegOverfill, Reducing, "", "The stop and the target of an entry were both filled, so they closed more than it brought.", resume, true},
-		{Liquidated, Halted, "", "The venue closed a position in a perpetual future by itself: its margin was used up.", resume, true},
+		{Liquidated, Halted, "", "The venue closed a position, or a part of one, by itself: its margin was used up (liquidation), it covered the loss of others (adl), or its contract ended (settlement).", resume, true},
 		{
 			NearEnd, Reducing, halfOf(p.MinLiquidationDistancePct), "A position in a perpetual future is nearer to its liquidation than half of `min_liquidation_distance_pct`.",
 			"by itself, when it is further away or gone", false,

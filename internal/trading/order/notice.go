@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -182,9 +183,9 @@ func decision(o Order) NoticeRecord {
 // filled returns what a new fill reports.
 func (p *preview) filled(was, o Order, f Fill) []Notice {
 	m := moveOf(f)
-	m.Order, m.Reason = o.ID, o.closes()
+	m.Order, m.Reason = o.ID, cmp.Or(f.Cause, o.closes())
 	before, after := p.move(f.Symbol, m)
-	r := NoticeRecord{After: after.Quantity.String()}
+	r := NoticeRecord{After: after.Quantity.String(), Reason: f.Cause}
 	reduced := before.Quantity.Sign()*m.Quantity.Sign() < 0
 	earned := p.realised(o)
 	if reduced || !earned.IsZero() {
@@ -200,7 +201,7 @@ func (p *preview) filled(was, o Order, f Fill) []Notice {
 		r.Event = NoticePartFilled
 		all = append(all, p.notice(o, r, f.At, o.ID, f.Key()))
 	}
-	return append(all, p.closed(before, after, NoticeRecord{OrderID: o.ID, Role: r.Role, Client: o.Client, Mode: string(o.Mode), Reason: o.closes()}, f.At, f.Key())...)
+	return append(all, p.closed(before, after, NoticeRecord{OrderID: o.ID, Role: r.Role, Client: o.Client, Mode: string(o.Mode), Reason: m.Reason}, f.At, f.Key())...)
 }
 
 // closed returns the notice of a position that a change closed.

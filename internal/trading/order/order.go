@@ -177,7 +177,7 @@ type Fill struct {
 	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
 	Late         bool `json:"late,omitempty"`          // on paper: the bar that filled it came after newer prices, or long after it closed
 
-	Cause string `json:"cause,omitempty"` // why the venue closed a position by itself, such as [ByLiquidation]; "" for a trade that an order asked for
+	Cause string `json:"cause,omitempty"` // why the venue closed a position by itself, one of [Causes]; "" for a trade that an order asked for
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.

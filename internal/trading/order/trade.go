@@ -20,11 +20,16 @@ const (
 	ByOthers     = "outside"    // an order that was not placed here
 
 	ByLiquidation = "liquidation" // the venue closed it because its margin was used up
+	ByADL         = "adl"         // the venue closed it to cover the loss of others (auto-deleveraging)
+	BySettlement  = "settlement"  // the venue closed it because it ended the contract
 )
+
+// Causes lists why a venue closes a position by itself, without an order of ours.
+func Causes() []string { return []string{ByLiquidation, ByADL, BySettlement} }
 
 // Reasons lists why a position becomes smaller.
 func Reasons() []string {
-	return []string{ByStop, ByTarget, ByExit, ByAdjustment, ByOthers, ByLiquidation}
+	return append([]string{ByStop, ByTarget, ByExit, ByAdjustment, ByOthers}, Causes()...)
 }
 
 // ParseReason reads one of Reasons in any case.

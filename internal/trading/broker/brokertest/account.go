@@ -64,6 +64,37 @@ func fills(ctx context.Context, v *Venue) error {
 	return nil
 }
 
+// forced holds that what the venue closed by itself is a trade like any other, of no order of ours, with its cause.
+func forced(ctx context.Context, v *Venue) error {
+	if v.Force == nil {
+		return nil
+	}
+	half := v.Quantity.Div(decimal.NewFromInt(2))
+	for _, cause := range order.Causes() {
+		if err := v.buy(ctx); err != nil {
+			return err
+		}
+		_, cursor, err := v.Broker.Fills(ctx, v.Symbol, "")
+		if err != nil {
+			return err
+		}
+		before, err := v.held(ctx)
+		if err != nil {
+			return err
+		}
+		v.Force(half, cause)
+		fills, _, err := v.Broker.Fills(ctx, v.Symbol, cursor)
+		if err != nil || len(fills) != 1 || fills[0].Cause != cause || fills[0].Side != order.Sell || !fills[0].Quantity.Equal(half) || fills[0].VenueID == "" {
+			return fmt.Errorf("after a %s of %s there are %+v, %w", cause, half, fills, orNone(err))
+		}
+		after, err := v.held(ctx)
+		if err != nil || !after.Quantity.Equal(before.Quantity.Sub(half)) {
+			return fmt.Errorf("after a %s of %s, %s of %s are held, %w", cause, half, after.Quantity, before.Quantity, orNone(err))
+		}
+	}
+	return nil
+}
+
 func holdings(ctx context.Context, v *Venue) error {
 	before, err := v.held(ctx)
 	if err != nil {

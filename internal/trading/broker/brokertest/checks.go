@@ -79,6 +79,8 @@ func soundFill(f order.Fill, o order.Spec, venueID string) error {
 		return fmt.Errorf("the fill %+v is not of %+v with the venue's id %s", f, o, venueID)
 	case !f.Quantity.IsPositive() || !f.Price.IsPositive() || f.Fee.IsNegative():
 		return fmt.Errorf("a fill of %s at %s with fee %s", f.Quantity, f.Price, f.Fee)
+	case f.Cause != "":
+		return fmt.Errorf("a fill of an order has the cause %q, as if the venue had closed the position by itself", f.Cause)
 	case !f.Fee.IsZero() && f.FeeAsset == "":
 		return fmt.Errorf("a fee of %s of nothing", f.Fee)
 	}

@@ -45,7 +45,8 @@ type Memory struct {
 	inBase  bool // the fee of a purchase is taken from what was bought
 	feesIn  []string
 	streams map[*queue]struct{}
-	last    int64 // id given out
+	last    int64  // id given out
+	cause   string // of the fill that is being made, as order.Fill has it
 }
 
 var _ broker.Broker = (*Memory)(nil)
@@ -255,7 +256,7 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 	value := quantity.Mul(price)
 	f := order.Fill{
 		TradeID: m.id(), OrderID: r.ID, VenueID: r.VenueID, Symbol: r.Symbol, Side: r.Side, Quantity: quantity, Price: price,
-		Fee: value.Mul(decimal.New(1, -3)), FeeAsset: "USDT", Maker: r.Type == order.Limit, At: time.Now(),
+		Fee: value.Mul(decimal.New(1, -3)), FeeAsset: "USDT", Maker: r.Type == order.Limit, At: time.Now(), Cause: m.cause,
 	}
 	if r.Side == order.Sell {
 		quantity, value = quantity.Neg(), value.Neg()

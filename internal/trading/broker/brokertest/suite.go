@@ -51,6 +51,9 @@ type Venue struct {
 	// Foreign places a resting order in Symbol that is not ours and returns the
 	// venue's id of it.
 	Foreign func() string
+	// Force lets the venue close a part of what was bought in Symbol by itself, for one of
+	// order.Causes; nil where venues do not.
+	Force func(quantity decimal.Decimal, cause string)
 	// Drop cuts the streams.
 	Drop func()
 	// Failures are the ways in which a request can fail.
@@ -178,6 +181,7 @@ func checks() []check {
 		{"more than the account has is refused", tooMuch},
 		{"a symbol that does not exist is not traded", unknownSymbol},
 		{"fills come after a cursor, oldest first", fills},
+		{"what the venue closed by itself says why", forced},
 		{"holdings follow the trades", holdings},
 		{"a context that ended sends nothing", cancelled},
 		{"many may ask at once", concurrent},

@@ -30,7 +30,7 @@ func harness(around func(*Memory) broker.Broker) Harness {
 		}
 		return &Venue{
 			Broker: around(m), Symbol: MemorySymbol(), Unknown: market.Symbol{Venue: "memory", Name: "NOSUCH"},
-			Quantity: decimal.New(2, -1), Orders: m.Orders, Trade: m.Trade, Drop: m.Drop,
+			Quantity: decimal.New(2, -1), Orders: m.Orders, Trade: m.Trade, Drop: m.Drop, Force: m.Force,
 			Rest: func(s order.Side) decimal.Decimal {
 				return map[order.Side]decimal.Decimal{order.Buy: decimal.NewFromInt(40_000), order.Sell: decimal.NewFromInt(60_000)}[s]
 			},
