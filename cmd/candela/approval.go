@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
@@ -55,6 +57,9 @@ func describe(p control.Pending) string {
 		if part.value != "" {
 			words = append(words, part.name, part.value)
 		}
+	}
+	if p.Stake != nil {
+		words = append(words, "with", p.Stake.Text(decimal.Decimal.String, decimal.Decimal.String))
 	}
 	return strings.Join(words, " ")
 }

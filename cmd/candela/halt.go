@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
@@ -123,6 +125,7 @@ func printOpen(ctx context.Context, in cli.Call, to *commands.Set, before map[st
 			}
 			printLeft(in.Stdout, a, s.Running)
 			printWithoutStop(in.Stdout, a)
+			printLiquidations(in.Stdout, a)
 		}
 		return nil
 	}
@@ -133,6 +136,16 @@ func printWithoutStop(w io.Writer, a control.AccountStatus) {
 	for _, p := range a.Positions {
 		if p.WithoutStop != "" {
 			fmt.Fprintf(w, "%s: %s of %s has no stop.\n", a.Account, p.WithoutStop, p.Symbol)
+		}
+	}
+}
+
+// printLiquidations prints where the positions in perpetual futures are liquidated: a halt does not close them.
+func printLiquidations(w io.Writer, a control.AccountStatus) {
+	for _, p := range a.Positions {
+		if p.Stake != nil {
+			text := p.Stake.LiquidationText(decimal.Decimal.String, decimal.Decimal.String)
+			fmt.Fprintf(w, "%s: %s %s %s, %s.\n", a.Account, p.Symbol, p.Side, p.Quantity, strings.Join(append([]string{text}, p.Plan...), "; "))
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
@@ -86,6 +88,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 				fmt.Fprintf(w, ", %s without a stop", p.WithoutStop)
 			}
 			fmt.Fprintln(w)
+			if p.Stake != nil {
+				fmt.Fprintf(w, "    %s\n", p.Stake.Text(decimal.Decimal.String, decimal.Decimal.String))
+			}
 			for _, line := range p.Plan {
 				fmt.Fprintf(w, "    %s\n", line)
 			}

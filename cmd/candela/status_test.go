@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/operate/control"
+	"candela/internal/trading/order"
 )
 
 func TestPrintStatus_NamesReceiversThatFail(t *testing.T) {
@@ -35,6 +38,29 @@ func TestPrintStatus_NamesWhatHasNoStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "  binance:BTCUSDT buy 0.3 at 50000, 0.1 without a stop\n  binance:ETHUSDT buy 2 at 3000\n    1.5: stop 2900, target 3300\n    0.5: trail 2 %, now 2940\n") {
+		t.Errorf("%s", &out)
+	}
+}
+
+// TestPrintStatus_NamesLiquidations holds that an owner sees the margin of a position in a perpetual future, and
+// that a halt says where what it leaves would be liquidated.
+func TestPrintStatus_NamesLiquidations(t *testing.T) {
+	t.Parallel()
+	stake := &order.Stake{Margin: decimal.NewFromInt(1000), Leverage: decimal.NewFromInt(5), Liquidation: decimal.RequireFromString("59760.96"), Distance: decimal.RequireFromString("19.52")}
+	account := control.AccountStatus{Account: "paper", Positions: []control.PositionStatus{
+		{Symbol: "binance:BTCUSDT.P", Side: "sell", Quantity: "0.1", Entry: "50000", Plan: []string{"0.1: stop 51500"}, Stake: stake},
+		{Symbol: "binance:ETHUSDT", Side: "buy", Quantity: "2", Entry: "3000"},
+	}}
+	var out bytes.Buffer
+	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{account}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "at 50000\n    margin 1000 at 5x, liquidation at 59760.96, 19.52 % away\n    0.1: stop 51500\n  binance:ETHUSDT"; !strings.Contains(out.String(), want) {
+		t.Errorf("%s", &out)
+	}
+	out.Reset()
+	printLiquidations(&out, account)
+	if want := "paper: binance:BTCUSDT.P sell 0.1, liquidation at 59760.96, 19.52 % away; 0.1: stop 51500.\n"; out.String() != want {
 		t.Errorf("%s", &out)
 	}
 }

@@ -9,15 +9,15 @@ const [base, venue, folder] = process.argv.slice(2);
 const limit = (symbol, side, quantity, price, more) => ({ symbol, side, type: "limit", quantity, price, ...more });
 
 // natural returns a function that names a price by its part of what the venue trades at.
-async function natural(symbol, digits) {
-  const [bar] = await (await fetch(`${venue}/api/v3/klines?symbol=${symbol}&interval=1m&limit=1`)).json();
+async function natural(symbol, digits, api = "api/v3") {
+  const [bar] = await (await fetch(`${venue}/${api}/klines?symbol=${symbol}&interval=1m&limit=1`)).json();
   return (part) => Number((Number(bar[4]) * part).toFixed(digits));
 }
 
 // scene trades on paper, and returns the addresses of pages about single things.
 async function scene(page) {
   const claude = await agent(base, "Claude"), cursor = await agent(base, "Cursor");
-  const btc = await natural("BTCUSDT", 2), eth = await natural("ETHUSDT", 2), sol = await natural("SOLUSDT", 2);
+  const btc = await natural("BTCUSDT", 2), eth = await natural("ETHUSDT", 2), sol = await natural("SOLUSDT", 2), perp = await natural("BTCUSDT", 1, "fapi/v1");
   const many = (price, worth, digits) => Number((worth / price(1)).toFixed(digits));
   await at(venue, btc(1));
   await until(claude, "place_order", { ...limit("BTCUSDT", "buy", 0.001, btc(0.999)), dry_run: true }, (s) => s.dry_run);
@@ -45,6 +45,9 @@ async function scene(page) {
     { price_below: btc(0.999) }, // which is false when the owner looks
   ];
   const asked = await place(claude, limit("BTCUSDT", "buy", many(btc, 1900, 3), btc(0.993), { note: "Price came back above the 1h low and RSI turned up from 32. I would cut below the last low.", because }), "pending_approval");
+  const short = (worth) => ({ symbol: "BTCUSDT.P", side: "sell", type: "market", quantity: many(perp, worth, 3), stop_loss: perp(1.03), take_profit: perp(0.95) });
+  await place(claude, short(900), "filled");
+  await place(claude, short(1200), "pending_approval");
   await at(venue, btc(1.001));
   return { backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, reasons: `/orders/${asked}`, allow: `/approvals/${asked}/allow` };
 }

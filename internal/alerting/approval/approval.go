@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/retry"
 	"candela/internal/trading/order"
@@ -172,7 +174,11 @@ func (a *Asker) describe(o order.Order) string {
 	if !a.detail {
 		return "An order"
 	}
-	return fmt.Sprintf("An order to %s %s %s (%s, %s, value %s)", o.Side, o.Quantity, o.Symbol, o.Type, o.Mode, o.AskedValue())
+	stake := ""
+	if s := o.Approval.Stake; s != nil {
+		stake = ", " + s.Text(decimal.Decimal.String, decimal.Decimal.String)
+	}
+	return fmt.Sprintf("An order to %s %s %s (%s, %s, value %s%s)", o.Side, o.Quantity, o.Symbol, o.Type, o.Mode, o.AskedValue(), stake)
 }
 
 // digest identifies an order and everything that it would do.

@@ -149,6 +149,22 @@ func TestAsk_NamesReasons(t *testing.T) {
 }
 
 // TestUnreasoned_IsReported reports the first order without a reason at once and those of half a minute together.
+func TestAsk_NamesTheMarginOfAPerpetualFuture(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *Asker, _ *approver, _ *outbox) {
+		t.Helper()
+		o := question(1)
+		o.Approval.Stake = &order.Stake{Margin: decimal.NewFromInt(1000), Leverage: decimal.NewFromInt(5), Liquidation: decimal.NewFromInt(59760), Distance: decimal.NewFromInt(19)}
+		if text := a.notice([]order.Order{o}).Text; strings.Contains(text, "margin") {
+			t.Errorf("without detail: %s", text)
+		}
+		a.detail = true
+		if text := a.notice([]order.Order{o}).Text; !strings.Contains(text, "value 100000, margin 1000 at 5x, liquidation at 59760, 19 % away) needs approval") {
+			t.Errorf("in detail: %s", text)
+		}
+	})
+}
+
 func TestUnreasoned_IsReported(t *testing.T) {
 	t.Parallel()
 	inAsk(t, func(t *testing.T, a *Asker, _ *approver, sent *outbox) {

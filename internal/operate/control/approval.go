@@ -26,22 +26,23 @@ type Approver interface {
 
 // Pending is an order that waits for the owner. Amounts are exact decimals.
 type Pending struct {
-	ID         string    `json:"order_id"`
-	Mode       string    `json:"mode"`
-	Client     string    `json:"client,omitempty"` // as it names itself, not verified
-	Symbol     string    `json:"symbol"`
-	Side       string    `json:"side"`
-	Type       string    `json:"type"`
-	Quantity   string    `json:"quantity"`
-	Price      string    `json:"price,omitempty"` // of a limit order
-	StopPrice  string    `json:"stop_price,omitempty"`
-	StopLoss   string    `json:"stop_loss,omitempty"`
-	Trail      string    `json:"trail_percent,omitempty"`
-	TakeProfit string    `json:"take_profit,omitempty"`
-	AskedPrice string    `json:"asked_price"` // last price when it was asked for
-	Value      string    `json:"value"`       // at its price, else at AskedPrice, in the currency of the symbol
-	Asked      time.Time `json:"asked"`
-	Expires    time.Time `json:"expires"`
+	ID         string       `json:"order_id"`
+	Mode       string       `json:"mode"`
+	Client     string       `json:"client,omitempty"` // as it names itself, not verified
+	Symbol     string       `json:"symbol"`
+	Side       string       `json:"side"`
+	Type       string       `json:"type"`
+	Quantity   string       `json:"quantity"`
+	Price      string       `json:"price,omitempty"` // of a limit order
+	StopPrice  string       `json:"stop_price,omitempty"`
+	StopLoss   string       `json:"stop_loss,omitempty"`
+	Trail      string       `json:"trail_percent,omitempty"`
+	TakeProfit string       `json:"take_profit,omitempty"`
+	AskedPrice string       `json:"asked_price"`     // last price when it was asked for
+	Value      string       `json:"value"`           // at its price, else at AskedPrice, in the currency of the symbol
+	Stake      *order.Stake `json:"stake,omitempty"` // of an order in a perpetual future, when it was asked for
+	Asked      time.Time    `json:"asked"`
+	Expires    time.Time    `json:"expires"`
 }
 
 // PendingOf converts orders of a desk.
@@ -51,6 +52,7 @@ func PendingOf(orders []order.Order) []Pending {
 		p := Pending{
 			ID: o.ID, Mode: string(o.Mode), Client: fault.Clean(o.Client, fault.MaxForeign), Symbol: o.Symbol.String(), Side: o.Side.String(), Type: o.Type.String(),
 			Quantity: o.Quantity.String(), AskedPrice: o.Approval.Price.String(), Asked: o.Approval.Asked, Expires: o.Approval.Expires,
+			Stake: o.Approval.Stake,
 		}
 		if o.Price.IsPositive() {
 			p.Price = o.Price.String()

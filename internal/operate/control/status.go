@@ -2,6 +2,7 @@ package control
 
 import (
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 	"candela/internal/trading/policy"
 )
 
@@ -92,4 +93,6 @@ type PositionStatus struct {
 
 	Plan        []string `json:"plan,omitempty"`                  // what should protect it, a text for each line
 	WithoutStop string   `json:"quantity_without_stop,omitempty"` // that no open stop would close
+
+	Stake *order.Stake `json:"stake,omitempty"` // of a position in a perpetual future
 }

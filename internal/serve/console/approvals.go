@@ -66,6 +66,7 @@ type card struct {
 	Exposure string // with the order, of its limit
 	Line     *spark // the price since it was asked
 	Legs     []string
+	Stake    string // of an order in a perpetual future: margin and liquidation
 	Because  string // why it needs approval
 	Passes   bool   // every rule now
 	Denied   string // the rule that it breaks now
@@ -222,6 +223,9 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 		if o.Type == order.Market && !drift.Off && moved.Abs().GreaterThan(drift.Value) {
 			k.Barred = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."
 		}
+	}
+	if s := o.Approval.Stake; s != nil {
+		k.Stake = upperFirst(s.Text(f.Px, func(d decimal.Decimal) string { return f.Num(d.Round(2)) }))
 	}
 	before := decimal.Zero
 	for _, p := range held.Rows {

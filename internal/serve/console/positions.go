@@ -30,6 +30,7 @@ type positionRow struct {
 	Plan       []order.Line    // what should protect it
 	Unguarded  decimal.Decimal // without a stop
 	Day        *spark          // the last 24 hours; nil if they are unknown
+	Stake      *stakeRow       // nil without a margin
 }
 
 // positions reads the open positions with their prices.
@@ -48,6 +49,7 @@ func (c *Console) positions(v *visit) (positions, error) {
 func newPositionRow(p order.PricedPosition) positionRow {
 	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.Quantity, Last: p.Quote.Last}
 	row.Average, _ = p.Average()
+	row.Stake = newStakeRow(p)
 	row.Plan = slices.DeleteFunc(slices.Clone(p.Plan), func(l order.Line) bool { return !l.Quantity.IsPositive() })
 	row.Unguarded = decimal.Max(decimal.Zero, row.Held.Abs().Sub(p.Protected))
 	if row.Last.IsPositive() {

@@ -20,8 +20,9 @@ import (
 // sent late. Every other end is a denial, or a cancel by the client.
 
 // ask records orders that passed every rule and that the owner must approve.
-func (l *loop) ask(caller principal.Caller, orders []order.Origin, facts guard.Facts, requestedAt time.Time) *callResult {
-	head, waiting := orders[0], 0
+func (l *loop) ask(caller principal.Caller, p proposal, requestedAt time.Time) *callResult {
+	orders, waiting := p.orders, 0
+	head := orders[0]
 	if l.revocations.revoked(caller, requestedAt, l.now()) {
 		return l.deny(caller, head, guard.LoginRevoked(), false)
 	}
@@ -34,7 +35,8 @@ func (l *loop) ask(caller principal.Caller, orders []order.Origin, facts guard.F
 		return l.deny(caller, head, denial, false)
 	}
 	now := l.now()
-	asked := order.Approval{Asked: now, Expires: now.Add(l.cfg.Policy.Approval.Expires), Price: facts.Quote.Last}
+	asked := order.Approval{Asked: now, Expires: now.Add(l.cfg.Policy.Approval.Expires), Price: p.facts.Quote.Last}
+	asked.Stake = guard.Estimate(l.cfg.Policy, p.intent, p.facts).Stake()
 	if last := head.NotAfter; !last.IsZero() && last.Before(asked.Expires) {
 		asked.Expires = last
 	}

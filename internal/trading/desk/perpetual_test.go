@@ -339,3 +339,31 @@ func TestPerpetual_RefusedWithoutLeverage(t *testing.T) {
 		}
 	})
 }
+
+// TestPerpetual_ApprovalSaysWhatIsAtStake holds that the owner is asked with the margin and the liquidation that a dry
+// run of the same order names.
+func TestPerpetual_ApprovalSaysWhatIsAtStake(t *testing.T) {
+	t.Parallel()
+	inPerp(t, func(p *onPerp) {
+		dry := guarded("0.5")
+		dry.DryRun = true
+		tried := p.placed(dry).Estimate
+		p.policy.Approval.Above = guard.Limit{Value: dec("1000")}
+		p.stop()
+		p.open()
+		time.Sleep(2 * time.Second)
+		o := p.placed(guarded("0.5")).Order
+		p.wants(o, order.PendingApproval)
+		text := func(s *order.Stake) string { return s.Text(decimal.Decimal.String, decimal.Decimal.String) }
+		const want = "margin 5000 at 5x, liquidation at 59760.95, 19.52 % away"
+		if got := o.Approval.Stake; got == nil || text(got) != want || text(tried.Stake()) != want {
+			t.Errorf("%+v, a dry run says %+v", got, tried.Stake())
+		}
+		p.stop()
+		p.open()
+		all, err := p.Pending(p.t.Context())
+		if err != nil || len(all) != 1 || all[0].Approval.Stake == nil || text(all[0].Approval.Stake) != want {
+			t.Errorf("after a restart: %+v %v", all, err)
+		}
+	})
+}

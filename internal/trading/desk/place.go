@@ -346,7 +346,7 @@ func dryRun(p proposal, now time.Time) *callResult {
 // or wait for the owner.
 func (l *loop) admit(caller principal.Caller, p proposal, requestedAt time.Time) *callResult {
 	if guard.NeedsApproval(l.cfg.Policy, p.intent, p.facts) {
-		return l.ask(caller, p.orders, p.facts, requestedAt)
+		return l.ask(caller, p, requestedAt)
 	}
 	events := append(l.planned(p.asked.Symbol, p.lines), l.endLocal(&p)...)
 	t := l.send(caller, p.orders, events, requestedAt)

@@ -276,6 +276,7 @@ type Approval struct {
 	Price   decimal.Decimal `json:"price,omitzero"`   // last price when it was asked for
 	Decided time.Time       `json:"decided,omitzero"` // zero while it is pending
 	By      string          `json:"by,omitempty"`     // who approved
+	Stake   *Stake          `json:"stake,omitempty"`  // of an order in a perpetual future, when it was asked for
 }
 
 // AskedValue is what an order that waits for the owner is worth: at its price, else at the last price when it was
