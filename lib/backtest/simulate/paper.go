@@ -131,10 +131,8 @@ func (a *Account) sendMarket(o *order) {
 	price, qty := a.slip(o.side, a.price), a.cut(o.qty+o.reverse)
 	if a.cfg.Perp != nil {
 		against := min(qty, a.closes(o.side))
-		if against > 0 {
-			a.trade(&resting{wanted: a.marketOf(o, against, true), number: a.announceMarket(o.side, against, true)}, against, price)
-		}
-		if qty = a.cut(qty - against); o.kind == closeOrder || against > 0 && qty == 0 {
+		qty = a.cut(qty - against)
+		if opens := a.sendClosing(o, against, price); !opens || o.kind == closeOrder || against > 0 && qty == 0 {
 			a.purge()
 			return
 		}
@@ -148,6 +146,22 @@ func (a *Account) sendMarket(o *order) {
 		return
 	}
 	a.trade(&resting{wanted: a.marketOf(o, qty, false), number: a.announceMarket(o.side, qty, false), leverage: a.leverage(qty, math.NaN())}, qty, price)
+}
+
+// sendClosing sends the part of a market order that closes what is held against it. It reports whether the rest may
+// still open: a rule of risk that the fill breaks ends it. Until then the exits of the rest wait with it.
+func (a *Account) sendClosing(o *order, qty, price float64) bool {
+	if qty <= 0 {
+		return true
+	}
+	a.orders = append(a.orders, o)
+	a.trade(&resting{wanted: a.marketOf(o, qty, true), number: a.announceMarket(o.side, qty, true)}, qty, price)
+	i := slices.Index(a.orders, o)
+	if i < 0 {
+		return false
+	}
+	a.orders = slices.Delete(a.orders, i, i+1)
+	return true
 }
 
 // marketOf returns a market order as it is sent.

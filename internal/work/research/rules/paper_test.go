@@ -17,7 +17,6 @@ import (
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
-	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
 	"candela/internal/work/research/rules"
 	"candela/lib/backtest"
@@ -346,12 +345,7 @@ if bar_index % 40 == 20
 // perpetualOf returns what a run over a perpetual future needs. Funding is due every seventh bar, in the middle of
 // some bars, and high.
 func perpetualOf(leverage float64, bars *market.Bars) *simulate.Perp {
-	p := &simulate.Perp{Leverage: leverage, Span: 60_000}
-	for _, tier := range margin.Usual("BTC") {
-		p.Tiers = append(p.Tiers, simulate.Tier{
-			Notional: tier.Notional.InexactFloat64(), Maintenance: tier.Maintenance.InexactFloat64(), Amount: tier.Amount.InexactFloat64(), MaxLeverage: tier.MaxLeverage.InexactFloat64(),
-		})
-	}
+	p := &simulate.Perp{Leverage: leverage, Span: 60_000, Tiers: usualTiers("BTC")}
 	r := rand.New(rand.NewPCG(3, uint64(bars.Len())))
 	for i := 5; i < bars.Len(); i += 7 {
 		p.Funding = append(p.Funding, simulate.Funding{At: (bars.T[i] + int64(i%3*20)) * 1000, Rate: math.Round(r.NormFloat64()*1e6) / 1e8, Mark: bars.O[i]})
@@ -392,5 +386,40 @@ func TestPaper_TradesPerpetualsAsThePaperAccount(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPaper_TurnKeepsTheExitsOfTheNewEntry turns a position round at the market by a script that sets the exit of
+// the new one with its entry, and never again.
+func TestPaper_TurnKeepsTheExitsOfTheNewEntry(t *testing.T) {
+	t.Parallel()
+	program, found := pine.Check(`//@version=6
+strategy("x", initial_capital = 10000, default_qty_type = strategy.fixed, default_qty_value = 1)
+if bar_index == 2
+    strategy.entry("L", strategy.long)
+if bar_index == 5
+    strategy.entry("S", strategy.short)
+    strategy.exit("XS", "S", stop = 103, limit = 90)`, nil)
+	if program == nil {
+		t.Fatal(found)
+	}
+	bars := market.MakeBars(12, false)
+	for i := range 12 {
+		b := market.Bar{T: 1_600_000_200 + int64(i)*60, O: 100, H: 100.5, L: 99.5, C: 100, V: 100}
+		if i == 8 {
+			b.H = 104
+		}
+		bars.Append(b)
+	}
+	p := &backtest.Script{
+		Program: program.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Perp: perpetualOf(2, &bars)},
+		Env: eval.Env{Interval: market.Minute1, Limits: eval.Limits{BarSteps: 200_000, Memory: 32 << 20, Instances: 20_000}},
+	}
+	run, err := backtest.Over(t.Context(), p, &bars, 0)
+	if err != nil || len(run.Trades) != 2 {
+		t.Fatalf("%+v %v", run, err)
+	}
+	if x := run.Trades[1]; x.ExitID != "XS" || x.ExitBar != 8 || x.ExitPrice != 103 {
+		t.Errorf("the short ended as %+v, want by its stop of 103", x)
 	}
 }
