@@ -217,10 +217,11 @@ func (l *loop) hasOrderFor(f order.Fill) bool {
 	return ok
 }
 
-// mayBeOwn reports whether a trade may belong to an own order without a venue ID.
+// mayBeOwn reports whether a trade may belong to an own order without a venue ID, or to one that the venue made of
+// an own stop.
 func (l *loop) mayBeOwn(f order.Fill) bool {
 	return slices.ContainsFunc(l.book.Open(), func(o order.Order) bool {
-		return unnamed(o, f.Symbol, f.Side)
+		return unnamed(o, f.Symbol, f.Side) || l.mayBeChild(o, f.Symbol, f.Side, f.At)
 	})
 }
 

@@ -261,7 +261,7 @@ func nameBase(fills []order.Fill, inst provider.Instrument) {
 func (l *loop) handleReport(r order.Report) {
 	o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
 	if !ok {
-		if l.queryUnnamedLegs(r) {
+		if l.queryUnnamedLegs(r) || l.queryParents(r) {
 			return
 		}
 		if o, ok = l.recordExternalOrder(r); !ok {
@@ -285,6 +285,26 @@ func (l *loop) queryUnnamedLegs(r order.Report) bool {
 	found := false
 	for _, o := range l.book.Open() {
 		if unnamed(o, r.Symbol, r.Side) && o.Group.Name != "" && o.Group.Name != o.ID {
+			found = true
+			l.forcePoll(o)
+		}
+	}
+	return found
+}
+
+// mayBeChild reports whether an order that is not known may be what the venue made of an own stop, whose next
+// report says so: it traded or changed a moment ago, or the stop is being queried.
+func (l *loop) mayBeChild(stop order.Order, s market.Symbol, side order.Side, at time.Time) bool {
+	mine := stop.IsStop() && stop.Linked == "" && !stop.External && !stop.Local() && stop.Symbol == s && stop.Side == side
+	return mine && l.capabilities[s].Children && (l.polls[stop.ID] != nil || l.now().Sub(at) < unmatchedGrace)
+}
+
+// queryParents reports whether a report may be of an order that the venue made of a stop of ours, and queries
+// these stops. If none of them became it, the reconciliation that follows records it.
+func (l *loop) queryParents(r order.Report) bool {
+	found := false
+	for _, o := range l.book.Open() {
+		if l.now().Sub(r.At) < unmatchedGrace && l.mayBeChild(o, r.Symbol, r.Side, r.At) {
 			found = true
 			l.forcePoll(o)
 		}

@@ -56,6 +56,17 @@ type venueID struct {
 	id     string
 }
 
+// venueIDs returns the venue's IDs of an order: its own, and that of the order that it became.
+func (o Order) venueIDs() []venueID {
+	var ids []venueID
+	for _, id := range []string{o.VenueID, o.Linked} {
+		if id != "" {
+			ids = append(ids, venueID{o.Broker, o.Symbol, id})
+		}
+	}
+	return ids
+}
+
 // NewBook returns an empty book.
 func NewBook(owner principal.Owner) *Book {
 	return &Book{
@@ -165,8 +176,8 @@ func (b *Book) store(o Order) {
 	if o.Key != "" {
 		b.keys[o.Key] = o.ID
 	}
-	if o.VenueID != "" {
-		b.venueIDs[venueID{o.Broker, o.Symbol, o.VenueID}] = o.ID
+	for _, id := range o.venueIDs() {
+		b.venueIDs[id] = o.ID
 	}
 }
 
@@ -369,8 +380,10 @@ func (b *Book) remove(o Order) {
 	without(b.endedFor, o.CancelFor, o.ID)
 	b.leave(o)
 	delete(b.keys, o.Key)
-	if id := (venueID{o.Broker, o.Symbol, o.VenueID}); b.venueIDs[id] == o.ID {
-		delete(b.venueIDs, id)
+	for _, id := range o.venueIDs() {
+		if b.venueIDs[id] == o.ID {
+			delete(b.venueIDs, id)
+		}
 	}
 	for _, f := range o.Fills {
 		if key := f.Key(); b.trades[key] == o.ID {

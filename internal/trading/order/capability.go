@@ -31,6 +31,8 @@ type Capabilities struct {
 	TrailFrom   bool // a trail may go on from a best price that is past
 	MaxStops    int  // how many stops the venue holds in a symbol at a time; 0 for no bound
 
+	Children bool // a stop whose price is reached becomes another order, which a report calls Linked
+
 	Perpetuals bool // positions in perpetual futures, with a margin for each
 
 	CancelEndsGroup bool // the cancel of one order of a group ends the others; else legs and pairs are cancelled one by one

@@ -76,6 +76,9 @@ func Apply(o Order, e Event) (Order, error) {
 	if e.SentAs != "" && next.SentAs == "" {
 		next.SentAs = e.SentAs
 	}
+	if e.Linked != "" && next.Linked == "" {
+		next.Linked = e.Linked
+	}
 	if e.At.After(next.Updated) {
 		next.Updated = e.At
 	}
@@ -394,7 +397,7 @@ const (
 	KindGrouped       // the venue handles it together with other orders: Group
 	KindResized       // the venue changed the quantity of an order of a group: Quantity
 	KindHeld          // the venue has the leg, which waits for its entry
-	KindTriggered     // the stop price was reached: VenueAt
+	KindTriggered     // the stop price was reached: VenueAt, and Linked where the venue makes another order of it
 	KindApprovalAsked // the owner must approve it before it is sent: Approval
 	KindApproved      // by the owner: Approval, with By and Decided
 	KindTrailed       // a trail held here followed the price: Price
@@ -423,6 +426,7 @@ type Event struct {
 	Denial     *Denial         `json:"refusal,omitempty"`
 	Approval   *Approval       `json:"approval,omitempty"`
 	SentAs     string          `json:"sent_as,omitempty"` // of the venue's first report
+	Linked     string          `json:"linked,omitempty"`  // the venue's ID of the order that this one became
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
 	Plan       *Plan           `json:"plan,omitempty"`
 	Funding    *Funding        `json:"funding,omitempty"`

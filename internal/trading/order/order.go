@@ -200,6 +200,7 @@ type Report struct {
 	Fills     []Fill          // perhaps not all
 	At        time.Time       // of the last change, by the venue's clock
 	Triggered time.Time       // when the stop price was reached, by the venue's clock; zero if it was not
+	Linked    string          // the venue's ID of the order that it made of this one when the stop price was reached; "" for none
 	SentAs    string          // how the order was sent, where that differs from the request, such as "limit 50250 fok"
 }
 
@@ -314,6 +315,7 @@ type Order struct {
 
 	SentAs    string    `json:"sent_as,omitempty"`  // how it was sent, where that differs from the request
 	Triggered time.Time `json:"triggered,omitzero"` // when the stop price was reached, venue's time
+	Linked    string    `json:"linked,omitempty"`   // the venue's ID of the order that this one became then; "" for none
 	Waiting   bool      `json:"waiting,omitempty"`  // a leg that waits for its entry, as Held says while no cancel is pending
 	Approval  Approval  `json:"approval,omitzero"`  // of an order that the owner had to approve
 

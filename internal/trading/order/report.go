@@ -40,9 +40,7 @@ func readReport(o Order, r Report, asked bool) reportReader {
 	}
 	l.group()
 	l.resize()
-	if at := r.Triggered; !at.IsZero() && (o.Triggered.IsZero() || at.Before(o.Triggered)) {
-		l.must(Event{Kind: KindTriggered, VenueAt: at})
-	}
+	l.trigger()
 	for _, f := range r.Fills {
 		l.fill(f)
 	}
@@ -135,6 +133,17 @@ func (l *reportReader) group() {
 	if g := l.report.Group; g.Name != "" && l.order.Group.Name == "" && !l.order.Status.Final() {
 		l.must(Event{Kind: KindGrouped, Group: &g})
 	}
+}
+
+// trigger records when the stop price was reached, and the order that this one became.
+func (l *reportReader) trigger() {
+	at, known, linked := l.report.Triggered, l.order.Triggered, l.report.Linked
+	if linked != "" && l.order.Linked == "" {
+		at = cmp.Or(at, known, l.report.At)
+	} else if linked = ""; at.IsZero() || !known.IsZero() && !at.Before(known) {
+		return
+	}
+	l.must(Event{Kind: KindTriggered, VenueAt: at, Linked: linked})
 }
 
 // resize applies another quantity of an order of a group, unless a newer one is known.

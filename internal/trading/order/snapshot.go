@@ -134,15 +134,20 @@ func (s *snapshotJSON) book() (*Book, error) {
 		}
 		b.sequence = append(b.sequence, o.ID)
 		b.join(o)
-		venue := venueID{o.Broker, o.Symbol, o.VenueID}
-		named, other := b.venueIDs[venue]
+		ids := o.venueIDs()
+		names := make([]string, len(ids))
+		for i, id := range ids {
+			names[i] = b.venueIDs[id]
+		}
 		b.store(o)
-		switch {
-		case !unnamed[o.ID]:
-		case other: // another order has had the ID since a reset
-			b.venueIDs[venue] = named
-		default:
-			delete(b.venueIDs, venue)
+		for i, id := range ids {
+			switch {
+			case !unnamed[o.ID]:
+			case names[i] != "": // another order has had the ID since a reset
+				b.venueIDs[id] = names[i]
+			default:
+				delete(b.venueIDs, id)
+			}
 		}
 		freed := s.Freed[o.ID]
 		for _, f := range o.Fills {

@@ -63,6 +63,9 @@ func same(r order.Report, o order.Spec) error {
 	if r.Filled.IsNegative() || r.Filled.GreaterThan(o.Quantity) {
 		return fmt.Errorf("%s of %s are filled", r.Filled, o.Quantity)
 	}
+	if r.Linked != "" && !o.IsStop() {
+		return fmt.Errorf("%+v became the order %s, and is no stop", o, r.Linked)
+	}
 	for _, f := range r.Fills {
 		if err := soundFill(f, o, r.VenueID); err != nil {
 			return err

@@ -45,7 +45,8 @@ type Memory struct {
 	inBase  bool // the fee of a purchase is taken from what was bought
 	feesIn  []string
 	streams map[*queue]struct{}
-	last    int64  // id given out
+	last    int64 // id given out
+	links   Links
 	cause   string // of the fill that is being made, as order.Fill has it
 }
 
@@ -284,6 +285,7 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 	report := *r
 	report.Fills = []order.Fill{f}
 	m.publish(report)
+	m.followChild(r)
 	m.filled(r, f.Quantity)
 }
 

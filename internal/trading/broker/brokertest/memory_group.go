@@ -53,7 +53,7 @@ func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilitie
 	}
 	return order.Capabilities{
 		Stops: true, StopLimits: true, Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, Pairs: true, OneLeg: true, TwoLegs: true,
-		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true,
+		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true, Children: m.links != 0,
 	}, nil
 }
 
@@ -102,7 +102,7 @@ func (m *Memory) takeGroup(orders []order.Spec) []order.Report {
 // work fills an order that the price has reached, at another price if it is a limit order
 // without a stop.
 func (m *Memory) work(r *order.Report, limit decimal.Decimal) {
-	if !open(r.Status) {
+	if !open(r.Status) || r.Linked != "" {
 		return
 	}
 	if r.StopPrice.IsPositive() && r.Triggered.IsZero() {
@@ -111,6 +111,11 @@ func (m *Memory) work(r *order.Report, limit decimal.Decimal) {
 		}
 		r.Triggered = time.Now()
 		r.At = r.Triggered
+		if m.links != 0 {
+			m.endOthers(r, order.Expired, "OCO_TRIGGER")
+			m.makeChild(r)
+			return
+		}
 		m.publish(*r)
 		m.endOthers(r, order.Expired, "OCO_TRIGGER")
 	}
@@ -224,7 +229,7 @@ func (m *Memory) available(asset string) decimal.Decimal {
 	for _, r := range m.orders {
 		left := r.Quantity.Sub(r.Filled)
 		switch {
-		case !open(r.Status):
+		case !open(r.Status), r.Linked != "":
 		case r.Side == order.Sell && asset == "BTC":
 			group := r.Group.Name
 			if group == "" {

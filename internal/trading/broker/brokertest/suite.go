@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,8 @@ type Venue struct {
 	// Force lets the venue close a part of what was bought in Symbol by itself, for one of
 	// order.Causes; nil where venues do not.
 	Force func(quantity decimal.Decimal, cause string)
+	// Reach lets the price come to one that no other resting order has; nil where it cannot.
+	Reach func(price decimal.Decimal)
 	// Drop cuts the streams.
 	Drop func()
 	// Failures are the ways in which a request can fail.
@@ -190,7 +193,7 @@ func checks() []check {
 		{"a stream whose context ended does not begin", streamCancelled},
 		{"a stream says when it is lost", streamLost},
 		{"a stream waits for its reader", streamWaits},
-	}, append(groupChecks(), swapChecks()...)...)
+	}, slices.Concat(groupChecks(), swapChecks(), capabilityChecks())...)
 }
 
 // failingCheck is one promise about a request that fails.

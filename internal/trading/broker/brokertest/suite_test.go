@@ -30,7 +30,7 @@ func harness(around func(*Memory) broker.Broker) Harness {
 		}
 		return &Venue{
 			Broker: around(m), Symbol: MemorySymbol(), Unknown: market.Symbol{Venue: "memory", Name: "NOSUCH"},
-			Quantity: decimal.New(2, -1), Orders: m.Orders, Trade: m.Trade, Drop: m.Drop, Force: m.Force,
+			Quantity: decimal.New(2, -1), Orders: m.Orders, Trade: m.Trade, Drop: m.Drop, Force: m.Force, Reach: m.SetPrice,
 			Rest: func(s order.Side) decimal.Decimal {
 				return map[order.Side]decimal.Decimal{order.Buy: decimal.NewFromInt(40_000), order.Sell: decimal.NewFromInt(60_000)}[s]
 			},
@@ -57,6 +57,12 @@ func TestRun(t *testing.T) {
 			}))
 		})
 	}
+	t.Run("whose stops become other orders", func(t *testing.T) {
+		Run(t, harness(func(m *Memory) broker.Broker {
+			m.Link(LinksFirst)
+			return m
+		}))
+	})
 	t.Run("that swaps", func(t *testing.T) {
 		Run(t, harness(func(m *Memory) broker.Broker { return Swapping{m} }))
 	})
