@@ -8,6 +8,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/internal/work/research/firings"
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/replay"
 	"candela/internal/work/research/report"
 	"candela/lib/fault"
@@ -37,7 +38,7 @@ func (r *Research) TestAlert(ctx context.Context, caller principal.Caller, q Ale
 	} else {
 		interval = want.Interval
 	}
-	depth, longer := 1, longerNeed(nil)
+	depth, longer := 1, past.LongerNeed(nil)
 	if !want.Condition.Type.OnPrice() {
 		tried := replay.New(r.Library, want, replay.Where{})
 		if depth, err = tried.Depth(), tried.CheckBars(q.Bars); err != nil {
@@ -45,18 +46,18 @@ func (r *Research) TestAlert(ctx context.Context, caller principal.Caller, q Ale
 		}
 		longer = tried.Longer()
 	}
-	p, err := q.read(ctx, r.Charting.Bars, want.Symbol, interval, depth)
+	p, err := q.Read(ctx, r.Charting.Bars, want.Symbol, interval, depth)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.readLonger(ctx, r.Charting.Bars, q.request(want.Symbol, interval), longer); err != nil {
+	if err := p.ReadLonger(ctx, r.Charting.Bars, q.Request(want.Symbol, interval), longer); err != nil {
 		return nil, err
 	}
 	var answer firings.Answer
 	scripts := r.Charting.Turns.Run(ctx, caller, len(want.Condition.Scripts()) > 0)
 	err = r.Charting.Turns.Study(ctx, caller, scripts, func(ctx context.Context) error {
-		shown := startProgress(ctx, p.Bars.Len()-p.from)
-		asked := firings.Question{Library: r.Library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Longer: p.longer, Run: scripts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(q.Seed)} //nolint:gosec // G115: the argument is not negative
+		shown := startProgress(ctx, p.Bars.Len()-p.From)
+		asked := firings.Question{Library: r.Library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Longer: p.Longer, Run: scripts, From: p.From, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(q.Seed)} //nolint:gosec // G115: the argument is not negative
 		asked.Step = func(done int) { shown.step(done, 0) }
 		answer, err = firings.Ask(ctx, asked, &p.Bars)
 		return err
@@ -159,11 +160,11 @@ type AlertAnswer struct {
 const lastFirings = 5
 
 // alertAnswer writes what a test has found.
-func alertAnswer(q *AlertTest, i market.Interval, p *past, a *firings.Answer, describe string) AlertAnswer {
+func alertAnswer(q *AlertTest, i market.Interval, p *past.Bars, a *firings.Answer, describe string) AlertAnswer {
 	out := AlertAnswer{
 		Symbol: p.Symbol.String(), Interval: i.String(), Describe: describe, Firings: len(a.Firings), PerMonth: map[string]int{},
 		Last: []Firing{}, Adverse: Figure(a.Adverse), Favour: Figure(a.Favour), Reading: a.Reading(), WarmupOK: a.WarmUp,
-		Data: p.data(i), Seed: q.Seed,
+		Data: p.Data(i), Seed: q.Seed,
 	}
 	if a.Anchored != 0 {
 		out.Anchored = market.Stamp(a.Anchored)

@@ -18,6 +18,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/rules"
 	"candela/lib/backtest"
 	"candela/lib/fault"
@@ -110,18 +111,18 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	r.notes = r.Library.Notes(program.Scripts())
 	r.memory = r.Charting.Turns.Run(ctx, r.caller, len(program.Scripts()) > 0)
 	program.Run = r.memory
-	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, program.Depth())
+	p, err := r.Read(ctx, r.Charting.Bars, r.Symbol, r.Interval, program.Depth())
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(r.readPerp(ctx, &p), p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), program.LongerDepth())); err != nil {
+	if err := cmp.Or(r.readPerp(ctx, &p), p.ReadLonger(ctx, r.Charting.Bars, r.Request(r.Symbol, r.Interval), program.LongerDepth())); err != nil {
 		return nil, err
 	}
 	if program.Magnifier, err = r.magnifier(ctx, &p, false); err != nil {
 		return nil, err
 	}
-	program.Longer = p.longer
-	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
+	program.Longer = p.Longer
+	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, past.TickOf(&p.Bars)))
 	return r.answerBacktest(ctx, program, &p)
 }
 
@@ -140,7 +141,7 @@ func (r *study) loadScript() error {
 	return err
 }
 
-func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p *past) (*Answer, error) {
+func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p *past.Bars) (*Answer, error) {
 	var found *backtestRun
 	err := r.Charting.Turns.Study(ctx, r.caller, r.memory, func(ctx context.Context) (err error) {
 		found, err = r.run(ctx, program, p)
@@ -181,13 +182,13 @@ type backtestRun struct {
 }
 
 // run runs a program and judges the result.
-func (r *study) run(ctx context.Context, program backtest.Program, p *past) (*backtestRun, error) {
-	run, err := backtest.Over(ctx, program, &p.Bars, p.from)
+func (r *study) run(ctx context.Context, program backtest.Program, p *past.Bars) (*backtestRun, error) {
+	run, err := backtest.Over(ctx, program, &p.Bars, p.From)
 	if err != nil {
 		return nil, err
 	}
-	if r.Script != "" && r.swept == nil && p.from > 0 && ordersAtFirst(run) {
-		p.Bars, p.from = p.Bars.Slice(p.from, p.Bars.Len()), 0
+	if r.Script != "" && r.swept == nil && p.From > 0 && ordersAtFirst(run) {
+		p.Bars, p.From = p.Bars.Slice(p.From, p.Bars.Len()), 0
 		if run, err = backtest.Over(ctx, program, &p.Bars, 0); err != nil {
 			return nil, err
 		}
@@ -206,12 +207,12 @@ func (r *study) run(ctx context.Context, program backtest.Program, p *past) (*ba
 func ordersAtFirst(run *backtest.Run) bool { return run.Asked.AtFirst > 0 && run.Asked.Made == 0 }
 
 // id returns the same text for the same question over the same bars.
-func (r *study) id(p *past) string {
+func (r *study) id(p *past.Bars) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %s %d %s %d %s %s\n%s\n", r.Version, p.Instrument, r.Interval, r.Seed, r.Account.text(), p.from, r.Sweep.text(), r.magnified, r.given)
+	fmt.Fprintf(h, "%s %s %s %d %s %d %s %s\n%s\n", r.Version, p.Instrument, r.Interval, r.Seed, r.Account.text(), p.From, r.Sweep.text(), r.magnified, r.given)
 	hashBars(h, &p.Bars)
-	for _, on := range slices.Sorted(maps.Keys(p.longer)) {
-		hashBars(h, p.longer[on])
+	for _, on := range slices.Sorted(maps.Keys(p.Longer)) {
+		hashBars(h, p.Longer[on])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/report"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
@@ -81,11 +82,11 @@ type BacktestAnswer struct {
 const lastTrades = 5
 
 // answer writes what a run has found.
-func (r *study) answer(run *backtestRun, p *past) BacktestAnswer {
+func (r *study) answer(run *backtestRun, p *past.Bars) BacktestAnswer {
 	id := r.id(p)
 	out := BacktestAnswer{
 		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.Interval.String(), FillModel: r.Fills, Result: r.result(run.Run, p), NoTrades: noTrades(run.Run),
-		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []Trade{}, Data: p.data(r.Interval),
+		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []Trade{}, Data: p.Data(r.Interval),
 		Assumptions: assumptions(&run.Config), Sweep: r.sweepText(p, r.perYear(p)), Notes: r.notes,
 	}
 	if run.Config.Perp != nil {
@@ -130,7 +131,7 @@ func assumptions(c *simulate.Config) string {
 }
 
 // perYear returns the number of bars a year.
-func (r *study) perYear(p *past) float64 {
+func (r *study) perYear(p *past.Bars) float64 {
 	if n := p.Bars.Len(); n > 1 {
 		// Hours outside a session are no part of the year.
 		return float64(n-1) / (float64(p.Bars.T[n-1]-p.Bars.T[0]) / (365 * 24 * 3600))
@@ -138,7 +139,7 @@ func (r *study) perYear(p *past) float64 {
 	return float64(365*24*time.Hour) / float64(time.Duration(r.Interval.Seconds())*time.Second)
 }
 
-func (r *study) result(run *backtest.Run, p *past) Result {
+func (r *study) result(run *backtest.Run, p *past.Bars) Result {
 	year := r.perYear(p)
 	s, k := run.Summary(year), run.Closed()
 	out := Result{
@@ -146,7 +147,7 @@ func (r *study) result(run *backtest.Run, p *past) Result {
 		WinPct: Figure(k.WinRate), ProfitFactor: Figure(k.ProfitFactor), Expectancy: Figure(k.Expectancy),
 		Drawdown: Figure(run.Totals.DrawdownPercent), DrawdownBar: Figure(s.DrawdownPercent), CAGR: Figure(s.CAGR),
 		Sharpe: Figure(s.Sharpe), SharpeMonth: Figure(s.Monthly.Sharpe), Daily: s.Monthly.Daily, Luck: Figure(s.Moments.Probabilistic(0)),
-		Exposure: Figure(exposure(run)), BuyHold: Figure(100 * (p.Bars.C[p.Bars.Len()-1]/p.Bars.O[p.from] - 1)),
+		Exposure: Figure(exposure(run)), BuyHold: Figure(100 * (p.Bars.C[p.Bars.Len()-1]/p.Bars.O[p.From] - 1)),
 	}
 	if run.Config.Perp != nil {
 		funding := Figure(run.Totals.Funding)

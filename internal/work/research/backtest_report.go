@@ -8,16 +8,17 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/report"
 	"candela/lib/backtest/simulate"
 	"candela/lib/market"
 )
 
 // report returns the whole result of a run.
-func (r *study) report(run *backtestRun, p *past) *report.Report {
+func (r *study) report(run *backtestRun, p *past.Bars) *report.Report {
 	s, result := run.Summary(1), r.result(run.Run, p)
 	honest := honestyText(run.Run, &run.honesty)
-	span := p.data(r.Interval)
+	span := p.Data(r.Interval)
 	flags := "none"
 	if len(honest.Flags) > 0 {
 		flags = warningOf(honest.Flags)

@@ -1,22 +1,13 @@
 package research
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
-	"candela/internal/data/marketdata"
-	"candela/internal/data/provider"
-	"candela/internal/trading/margin"
-	"candela/lib/backtest/simulate"
+	"candela/internal/work/research/past"
 	"candela/lib/fault"
-	"candela/lib/market"
 )
-
-// Rates reads what longs paid to shorts of a perpetual future while the bars of a set ran.
-type Rates func(ctx context.Context, set *marketdata.BarSet, r marketdata.Request) ([]provider.Point, error)
 
 // Bounds of the leverage of a back-test.
 const (
@@ -61,49 +52,9 @@ func (r *study) checkFills() error {
 }
 
 // readPerp reads what a run over a perpetual future on paper needs besides the bars.
-func (r *study) readPerp(ctx context.Context, p *past) error {
-	if !r.margined() {
-		return nil
+func (r *study) readPerp(ctx context.Context, p *past.Bars) (err error) {
+	if r.margined() {
+		r.perp, err = p.Perpetual(ctx, r.Request(r.Symbol, r.Interval), r.Leverage, r.Rates)
 	}
-	perp := &simulate.Perp{Leverage: r.Leverage, Span: r.Interval.Seconds() * 1000}
-	for _, t := range margin.Usual(baseOf(p.Facts, r.Symbol)) {
-		perp.Tiers = append(perp.Tiers, simulate.Tier{
-			Notional: t.Notional.InexactFloat64(), Maintenance: t.Maintenance.InexactFloat64(), Amount: t.Amount.InexactFloat64(), MaxLeverage: t.MaxLeverage.InexactFloat64(),
-		})
-	}
-	if r.Rates != nil {
-		points, err := r.Rates(ctx, &p.BarSet, r.request(r.Symbol, r.Interval))
-		if err != nil {
-			return err
-		}
-		perp.Funding = fundingOf(points, &p.Bars)
-	}
-	r.perp = perp
-	return nil
-}
-
-// fundingOf joins rates with the price at their times: that of the open of the bar.
-func fundingOf(points []provider.Point, bars *market.Bars) []simulate.Funding {
-	var all []simulate.Funding
-	i := 0
-	for _, p := range points {
-		for i+1 < bars.Len() && bars.T[i+1] <= p.T {
-			i++
-		}
-		if bars.Len() > 0 && bars.T[i] <= p.T {
-			all = append(all, simulate.Funding{At: p.T * 1000, Rate: p.V, Mark: bars.O[i]})
-		}
-	}
-	return all
-}
-
-// baseOf is what a perpetual future is of, as the paper account reads it.
-func baseOf(f market.Facts, s market.Symbol) string {
-	pair, _ := s.Pair()
-	for _, quote := range []string{"USDT", "USDC", "BUSD", "USD"} {
-		if base, ok := strings.CutSuffix(pair, quote); ok {
-			return cmp.Or(f.Base, strings.TrimRight(base, "-/"))
-		}
-	}
-	return cmp.Or(f.Base, pair)
+	return err
 }

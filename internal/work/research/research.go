@@ -19,6 +19,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/run"
 	"candela/internal/work/charting"
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/report"
 	"candela/internal/work/research/rules"
 	"candela/internal/work/research/scan"
@@ -78,6 +79,12 @@ type Answer struct {
 
 // Faces make questions of these types and read reports with them. They need no other package of this room.
 type (
+	// Span says which closed bars a question is about.
+	Span = past.Span
+	// Data says which bars an answer is about, and what is wrong with them.
+	Data = past.Data
+	// Rates reads the funding rates of a perpetual future.
+	Rates = past.Rates
 	// Side is how positions of one direction begin and end.
 	Side = rules.Side
 	// Grid has the values of a sweep.
@@ -90,6 +97,13 @@ type (
 	Report = report.Report
 	// Table is a part of a report.
 	Table = report.Table
+)
+
+// Bounds of a question about the past.
+const (
+	LeastBars = past.LeastBars
+	MostBars  = past.MostBars
+	UsualBars = past.UsualBars
 )
 
 // PicturePart names the picture among the parts of a report.

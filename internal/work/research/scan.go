@@ -12,6 +12,7 @@ import (
 	"candela/internal/data/marketdata"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/replay"
 	"candela/internal/work/research/report"
 	"candela/internal/work/research/scan"
@@ -115,18 +116,18 @@ func (r *Research) Scan(ctx context.Context, caller principal.Caller, q Scan) (*
 func (r *Research) scan(ctx context.Context, caller principal.Caller, q *Scan) (*scanned, error) {
 	requests := make([]marketdata.Request, len(q.Symbols))
 	for i, s := range q.Symbols {
-		requests[i] = marketdata.Request{Symbol: s, Interval: q.Interval, Bars: 2, Warmup: min(q.Depth(), mostWarmup), Background: true, Closed: true}
+		requests[i] = marketdata.Request{Symbol: s, Interval: q.Interval, Bars: 2, Warmup: min(q.Depth(), past.MostWarmup), Background: true, Closed: true}
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(q.Seconds)*time.Second)
 	defer cancel()
 	var found scanned
-	scripts, longer := len(q.Scripts()) > 0, longerReads{source: r.Charting.Bars, need: q.Longer(), within: q.Within}
+	scripts, longer := len(q.Scripts()) > 0, past.LongerReads{Source: r.Charting.Bars, Need: q.Longer(), Within: q.Within}
 	report := startProgress(ctx, len(q.Symbols))
-	marketdata.ReadEach(limited, requests, scanInFlight, longer.bars, func(i int, set *marketdata.BarSet, err error) {
+	marketdata.ReadEach(limited, requests, scanInFlight, longer.Bars, func(i int, set *marketdata.BarSet, err error) {
 		if err == nil {
 			run := r.Charting.Turns.Run(limited, caller, scripts)
 			err = r.Charting.Turns.Study(limited, caller, run, func(context.Context) error {
-				return found.judge(&q.Question, q.Symbols[i], set, longer.take(q.Symbols[i]), run)
+				return found.judge(&q.Question, q.Symbols[i], set, longer.Take(q.Symbols[i]), run)
 			})
 		}
 		if err != nil {

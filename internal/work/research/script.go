@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"candela/internal/work/charting"
+	"candela/internal/work/research/past"
 	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/pine"
@@ -23,17 +24,17 @@ func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
 	}
 	r.notes = program.Notes()
 	depth := program.Depth(inputs)
-	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, depth)
+	p, err := r.Read(ctx, r.Charting.Bars, r.Symbol, r.Interval, depth)
 	if err != nil {
 		return nil, err
 	}
-	p.begin(depth)
+	p.Begin(depth)
 	if err := r.readPerp(ctx, &p); err != nil {
 		return nil, err
 	}
 	r.memory = r.Charting.Turns.Run(ctx, r.caller, true)
 	script := &backtest.Script{
-		Program: program.Program, Tick: cmp.Or(p.Facts.Tick, tickOf(&p.Bars)), Step: pine.QuantityStep(p.Facts), Paper: r.paperCosts(), Adjust: r.adjust,
+		Program: program.Program, Tick: cmp.Or(p.Facts.Tick, past.TickOf(&p.Bars)), Step: pine.QuantityStep(p.Facts), Paper: r.paperCosts(), Adjust: r.adjust,
 		Env: eval.Env{
 			Interval: r.Interval, Calendar: p.Calendar, Limits: eval.BacktestLimits(),
 			Symbol: pine.SymbolOf(p.Facts), Budget: r.memory, Inputs: inputs,

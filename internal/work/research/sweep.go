@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/replay"
 	"candela/internal/work/research/report"
 	"candela/internal/work/research/rules"
@@ -100,7 +101,7 @@ func (r *study) checkSweep() (need sweptNeed, err error) {
 		if err != nil {
 			return need, err
 		}
-		need = sweptNeed{max(need.depth, p.Depth()), need.longer.with(p.LongerDepth()), need.scripts || len(p.Scripts()) > 0}
+		need = sweptNeed{max(need.depth, p.Depth()), need.longer.With(p.LongerDepth()), need.scripts || len(p.Scripts()) > 0}
 	}
 	return need, nil
 }
@@ -108,7 +109,7 @@ func (r *study) checkSweep() (need sweptNeed, err error) {
 // sweptNeed is what the combinations of a sweep need.
 type sweptNeed struct {
 	depth   int // bars
-	longer  longerNeed
+	longer  past.LongerNeed
 	scripts bool
 }
 
@@ -129,11 +130,11 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	r.memory = r.Charting.Turns.Run(ctx, r.caller, need.scripts)
-	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, need.depth)
+	p, err := r.Read(ctx, r.Charting.Bars, r.Symbol, r.Interval, need.depth)
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(r.readPerp(ctx, &p), p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), need.longer)); err != nil {
+	if err := cmp.Or(r.readPerp(ctx, &p), p.ReadLonger(ctx, r.Charting.Bars, r.Request(r.Symbol, r.Interval), need.longer)); err != nil {
 		return nil, err
 	}
 	magnifier, err := r.magnifier(ctx, &p, false)
@@ -147,8 +148,8 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 			if fast {
 				program.Columns = columns
 			}
-			program.Magnifier, program.Run, program.Longer = magnifier, r.memory, p.longer
-			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
+			program.Magnifier, program.Run, program.Longer = magnifier, r.memory, p.Longer
+			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, past.TickOf(&p.Bars)))
 		}
 		return program, err
 	})
@@ -156,8 +157,8 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 
 // answerSweep tries the programs of all combinations. One that is not fast may be run over other
 // bars, too.
-func (r *study) answerSweep(ctx context.Context, p *past, program func(point []float64, fast bool) (backtest.Program, error)) (*Answer, error) {
-	q := &sweep.Question{Grid: r.Grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
+func (r *study) answerSweep(ctx context.Context, p *past.Bars, program func(point []float64, fast bool) (backtest.Program, error)) (*Answer, error) {
+	q := &sweep.Question{Grid: r.Grid, Bars: &p.Bars, From: p.From, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
 	var found swept
 	err := r.Charting.Turns.Study(ctx, r.caller, r.memory, func(ctx context.Context) error {
 		var err error
@@ -233,7 +234,7 @@ type WalkForward struct {
 }
 
 // sweepText writes what a sweep has found.
-func (r *study) sweepText(p *past, perYear float64) *SweepResult {
+func (r *study) sweepText(p *past.Bars, perYear float64) *SweepResult {
 	s := r.swept
 	if s == nil {
 		return nil
@@ -266,7 +267,7 @@ func (r *study) chosen(point []float64) map[string]Figure {
 }
 
 // sweepTables lists the trials and the folds, with ratios as in the answer.
-func (r *study) sweepTables(p *past) []report.Table {
+func (r *study) sweepTables(p *past.Bars) []report.Table {
 	s := r.swept
 	if s == nil {
 		return nil

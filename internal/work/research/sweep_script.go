@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"candela/internal/work/research/past"
 	"candela/internal/work/research/sweep"
 	"candela/lib/backtest"
 	"candela/lib/pine"
@@ -15,7 +16,7 @@ import (
 const mostScriptBars = 10_000_000
 
 // sweepScript tries values of the inputs of a script.
-func (r *study) sweepScript(ctx context.Context, program *pine.Program, script *backtest.Script, p *past) (*Answer, error) {
+func (r *study) sweepScript(ctx context.Context, program *pine.Program, script *backtest.Script, p *past.Bars) (*Answer, error) {
 	inputs, err := sweep.Inputs(program, r.Grid)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package research
+package past
 
 import (
 	"context"
@@ -23,8 +23,8 @@ func TestRead_StaysWithinOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, s := range []Span{{Bars: MostBars}, {Bars: 500}, {Bars: 500, Time: charting.TimeRange{Start: 1_600_000_000}}} {
 		var a asking
-		_, _ = s.read(t.Context(), &a, market.Symbol{Name: "BTCUSDT"}, market.Hour1, 9_999)
-		if a.bars+a.warmup > marketdata.MaxRequestBars || a.warmup < mostWarmup-2 {
+		_, _ = s.Read(t.Context(), &a, market.Symbol{Name: "BTCUSDT"}, market.Hour1, 9_999)
+		if a.bars+a.warmup > marketdata.MaxRequestBars || a.warmup < MostWarmup-2 {
 			t.Errorf("%+v: %d bars and %d before them", s, a.bars, a.warmup)
 		}
 	}

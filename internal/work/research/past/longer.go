@@ -1,4 +1,4 @@
-package research
+package past
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"candela/lib/market"
 )
 
-// longerNeed says which longer bars conditions need, each with the number on which a value depends.
-type longerNeed map[market.Interval]int
+// LongerNeed says which longer bars conditions need, each with the number on which a value depends.
+type LongerNeed map[market.Interval]int
 
 // readLonger reads the closed longer bars that conditions need at the bars of a set from one on. A last bar
 // whose longer bar the venue does not have yet is left out: the condition is not known there.
-func readLonger(ctx context.Context, source charting.BarSource, asked marketdata.Request, set *marketdata.BarSet, from int, need longerNeed) (map[market.Interval]*market.Bars, error) {
+func readLonger(ctx context.Context, source charting.BarSource, asked marketdata.Request, set *marketdata.BarSet, from int, need LongerNeed) (map[market.Interval]*market.Bars, error) {
 	if n := set.Bars.Len(); len(need) == 0 || n <= from {
 		return nil, nil
 	}
@@ -24,7 +24,7 @@ func readLonger(ctx context.Context, source charting.BarSource, asked marketdata
 		end := set.Calendar.CloseOf(asked.Interval, set.Bars.T[set.Bars.Len()-1])
 		asked := marketdata.Request{
 			Symbol: asked.Symbol, Interval: on, Bars: set.Calendar.Count(on, market.Span{Open: set.Bars.T[from], Close: end}) + 2,
-			Warmup: min(depth, mostWarmup), Background: asked.Background, Closed: true, End: asked.End,
+			Warmup: min(depth, MostWarmup), Background: asked.Background, Closed: true, End: asked.End,
 		}
 		got, err := source.Bars(ctx, asked)
 		if err != nil {
@@ -56,18 +56,18 @@ func cutUnknown(set *marketdata.BarSet, own market.Interval, longer map[market.I
 	}
 }
 
-// readLonger reads the longer bars of a question about the past.
-func (p *past) readLonger(ctx context.Context, source charting.BarSource, asked marketdata.Request, need longerNeed) (err error) {
-	p.longer, err = readLonger(ctx, source, asked, &p.BarSet, p.from, need)
+// ReadLonger reads the longer bars of a question about the past.
+func (p *Bars) ReadLonger(ctx context.Context, source charting.BarSource, asked marketdata.Request, need LongerNeed) (err error) {
+	p.Longer, err = readLonger(ctx, source, asked, &p.BarSet, p.From, need)
 	return err
 }
 
-// with returns what both need.
-func (n longerNeed) with(o map[market.Interval]int) longerNeed {
+// With returns what both need.
+func (n LongerNeed) With(o map[market.Interval]int) LongerNeed {
 	if len(o) == 0 {
 		return n
 	}
-	all := longerNeed{}
+	all := LongerNeed{}
 	for _, one := range []map[market.Interval]int{n, o} {
 		for on, depth := range one {
 			all[on] = max(all[on], depth)
@@ -76,26 +76,26 @@ func (n longerNeed) with(o map[market.Interval]int) longerNeed {
 	return all
 }
 
-// longerReads reads longer bars beside those of a scan. It is safe for concurrent use.
-type longerReads struct {
-	source charting.BarSource
-	need   longerNeed
-	within int // bars of a symbol, the newest among them, at which they are needed
+// LongerReads reads longer bars beside those of a scan. It is safe for concurrent use.
+type LongerReads struct {
+	Source charting.BarSource
+	Need   LongerNeed
+	Within int // bars of a symbol, the newest among them, at which they are needed
 
 	mu   sync.Mutex
 	read map[market.Symbol]map[market.Interval]*market.Bars
 }
 
-// bars reads the closed bars of a symbol, and the longer ones.
-func (l *longerReads) bars(ctx context.Context, asked marketdata.Request) (marketdata.BarSet, error) {
-	set, err := l.source.Bars(ctx, asked)
-	if err != nil || len(l.need) == 0 {
+// Bars reads the closed bars of a symbol, and the longer ones.
+func (l *LongerReads) Bars(ctx context.Context, asked marketdata.Request) (marketdata.BarSet, error) {
+	set, err := l.Source.Bars(ctx, asked)
+	if err != nil || len(l.Need) == 0 {
 		return set, err
 	}
 	if set.Forming {
 		set.Bars, set.Forming = set.Bars.Slice(0, set.Bars.Len()-1), false
 	}
-	longer, err := readLonger(ctx, l.source, asked, &set, max(0, set.Bars.Len()-1-l.within), l.need)
+	longer, err := readLonger(ctx, l.Source, asked, &set, max(0, set.Bars.Len()-1-l.Within), l.Need)
 	if err != nil {
 		return set, err
 	}
@@ -108,8 +108,8 @@ func (l *longerReads) bars(ctx context.Context, asked marketdata.Request) (marke
 	return set, nil
 }
 
-// take returns the longer bars of a symbol once.
-func (l *longerReads) take(s market.Symbol) map[market.Interval]*market.Bars {
+// Take returns the longer bars of a symbol once.
+func (l *LongerReads) Take(s market.Symbol) map[market.Interval]*market.Bars {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	longer := l.read[s]
