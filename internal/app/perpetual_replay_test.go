@@ -53,6 +53,6 @@ func TestReplay_ShortFromEntryToLiquidation(t *testing.T) {
 	want("place_order", `{"symbol":"BTCUSDT.P","side":"sell","type":"market","quantity":0.1,"idempotency_key":"a"}`, `"status":"filled"`)
 	want("get_positions", `{}`, `"side":"sell"`, `"leverage":"5"`, `"liquidation_price":59731`, `"liquidation_distance_pct":19.`)
 	want("get_positions", `{}`, `[]`)
-	want("get_trades", `{}`, `"reason":"liquidation"`)
+	want("get_trades", `{}`, `"reason":"liquidation"`, `"funding":"-1","net":`, `"sums":[{"currency":"USDT"`)
 	want("get_account", `{}`, `liquidated (replay:BTCUSDT.P)`, `"quantity":"98999.00125"`, `"funding":"-1"`) // 0.1 at 50,000 by 0.0002, received
 }

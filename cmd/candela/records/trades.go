@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -130,13 +131,20 @@ func printTrades(w io.Writer, all []accountTrades) error {
 			return err
 		}
 		for _, s := range a.Sums {
-			fmt.Fprintf(w, "Sum: %s after fees of %s%s; %d with a profit, %d with a loss.\n", strings.TrimSpace(s.Net+" "+cli.Plain(s.Currency)), s.Fees, besides(s.OtherFees), s.Wins, s.Losses)
+			fmt.Fprintf(w, "Sum: %s after fees of %s%s%s; %d with a profit, %d with a loss.\n", strings.TrimSpace(s.Net+" "+cli.Plain(s.Currency)), s.Fees, funded(s.Funding), besides(s.OtherFees), s.Wins, s.Losses)
 		}
 		if a.Since != "" {
 			fmt.Fprintf(w, "Trades before %s are only in the history of orders.\n", a.Since)
 		}
 	}
 	return nil
+}
+
+func funded(amount string) string {
+	if amount == "" {
+		return ""
+	}
+	return " and funding of " + amount
 }
 
 func besides(fees map[string]string) string {
@@ -161,13 +169,13 @@ func writeTrades(path string, stdout io.Writer, all []accountTrades) error {
 	w := csv.NewWriter(&out)
 	_ = w.Write([]string{
 		"account", "symbol", "venue", "side", "quantity", "entry_price", "exit_price", "opened_at", "closed_at", "reason",
-		"realized_pnl", "fees", "net", "currency", "other_fees", "order_id",
+		"realized_pnl", "fees", "funding", "net", "currency", "other_fees", "order_id",
 	})
 	for _, a := range all {
 		for _, t := range a.Trades.Trades {
 			_ = w.Write([]string{
 				a.Account, fault.Cell(t.Symbol), t.Venue, t.Side, t.Quantity, t.EntryPrice, t.ExitPrice, t.Opened, t.Closed, t.Reason,
-				t.Realised, t.Fees, t.Net, fault.Cell(t.Currency), fault.Cell(feeList(t.OtherFees)), fault.Cell(t.OrderID),
+				t.Realised, t.Fees, cmp.Or(t.Funding, "0"), t.Net, fault.Cell(t.Currency), fault.Cell(feeList(t.OtherFees)), fault.Cell(t.OrderID),
 			})
 		}
 	}

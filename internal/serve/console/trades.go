@@ -85,7 +85,7 @@ func (c *Console) tradesData(v *visit) (any, error) {
 		d.Rows = append(d.Rows, newTradeRow(one, f))
 	}
 	for _, s := range page.Sums {
-		net := s.Realised.Sub(s.Fees)
+		net := s.Net()
 		d.Sums = append(d.Sums, tradeSum{s.Currency, f.Signed(net), f.Class(net), s.Wins, s.Losses})
 	}
 	return d, nil
@@ -93,10 +93,13 @@ func (c *Console) tradesData(v *visit) (any, error) {
 
 func newTradeRow(t order.Trade, f format) tradeRow {
 	fees, _ := t.Fees()
-	net := t.Realised.Sub(fees)
+	net, paid := t.Net(), f.Money(fees)
+	if !t.Paid.Funding.IsZero() {
+		paid += " and funding of " + f.Money(t.Paid.Funding)
+	}
 	return tradeRow{
 		Trade: t, Name: t.Symbol.Name, Size: f.Num(t.Quantity), In: f.Average(t.Entry()), Out: f.Average(t.Exit()),
-		Earned: f.Signed(net), Class: f.Class(net), Fee: f.Money(fees),
+		Earned: f.Signed(net), Class: f.Class(net), Fee: paid,
 	}
 }
 

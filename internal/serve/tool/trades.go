@@ -59,7 +59,7 @@ func (t *Trading) getTrades() toolSpec {
 	return toolSpec{
 		name: name, title: "List what was earned", trading: true, scope: principal.Read, set: AccountSet,
 		description: "List what each exit, stop or target earned, newest first, and the sums of all that match. " +
-			"fees hold the exit's and its part of the entry's; net is after them. 0.4 KB each.",
+			"fees hold the exit's and its part of the entry's; net is after them and funding. 0.4 KB each.",
 		output: tradesSchema(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *tradeArguments) (mcp.Result, error) {
 			q, err := a.query()
@@ -83,7 +83,7 @@ func (t *Trading) toTradesJSON(p order.TradePage) tradesJSON {
 func tradesSchema() *schema {
 	other := prop{"other_fees?", &schema{Type: "object", Description: "In other assets, by asset; net leaves them out."}}
 	amounts := func(more ...prop) *schema {
-		return object(append(more, typedProp("currency?", "string", "Of the price."), typedProp("realized_pnl", "string", "Before fees."), typedProp("fees", "string", ""), typedProp("net", "string", ""), other)...)
+		return object(append(more, typedProp("currency?", "string", "Of the price."), typedProp("realized_pnl", "string", "Before fees."), typedProp("fees", "string", ""), typedProp("funding?", "string", "Paid; negative if received."), typedProp("net", "string", ""), other)...)
 	}
 	trade := amounts(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "Of the position.", order.Sides()...), typedProp("quantity", "string", "That was closed."),

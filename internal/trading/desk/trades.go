@@ -30,13 +30,18 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 	}
 	reading, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
+	named := make(map[market.Symbol]string)
 	p := q.Page(all, func(s market.Symbol) string {
-		if currency, known := currencies[s]; known {
+		if currency, known := named[s]; known {
 			return currency
 		}
-		inst, _ := d.cfg.Broker.Instrument(reading, s) // without one the name may spell the currency
-		currencies[s] = cmp.Or(inst.Quote, order.QuoteOf(s, bases[s]))
-		return currencies[s]
+		currency, known := currencies[s]
+		if !known {
+			inst, _ := d.cfg.Broker.Instrument(reading, s) // without one the name or the fees may say it
+			currency = inst.Quote
+		}
+		named[s] = cmp.Or(currency, order.QuoteOf(s, bases[s]), order.FeeAsset(all, s))
+		return named[s]
 	})
 	p.Since = since
 	return p, nil
@@ -49,7 +54,8 @@ func StoredTrades(ctx context.Context, s Store, owner principal.Owner, q order.T
 		return order.TradePage{}, err
 	}
 	bases := book.Bases()
-	p := q.Page(book.Trades(), func(s market.Symbol) string { return order.QuoteOf(s, bases[s]) })
+	all := book.Trades()
+	p := q.Page(all, func(s market.Symbol) string { return cmp.Or(order.QuoteOf(s, bases[s]), order.FeeAsset(all, s)) })
 	p.Since = book.TradesSince()
 	return p, nil
 }

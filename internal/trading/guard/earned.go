@@ -41,7 +41,7 @@ func Earn(p Policy, symbols []order.SymbolDays, x Prices, mode order.Mode, now t
 // add adds what was earned in the symbol of a position.
 func (e *Earned) add(p Policy, x Prices, pos order.Position, mode order.Mode, realised decimal.Decimal, paid order.Charges, funding decimal.Decimal) {
 	rate := x.quoteRate(p, pos.Symbol, mode)
-	if rate.IsZero() && (!realised.IsZero() || !paid.Worth.IsZero()) {
+	if rate.IsZero() && (!realised.IsZero() || !paid.Worth.IsZero() || !funding.IsZero()) {
 		e.Missing = append(e.Missing, pos.Symbol.String())
 	}
 	e.Funding = e.Funding.Add(funding.Mul(rate))

@@ -40,7 +40,7 @@ type Position struct {
 	Funded  time.Time       `json:"funded,omitzero"`  // of the newest payment
 
 	Opened  time.Time `json:"opened,omitzero"`  // of the first trade since Quantity was last zero
-	Carried Charges   `json:"carried,omitzero"` // of the trades that opened it, as far as no [Trade] bears them
+	Carried Charges   `json:"carried,omitzero"` // of the trades that opened it and for holding it, as far as no [Trade] bears them
 }
 
 // Sums are the figures of a position that its trades add to.
@@ -173,8 +173,11 @@ func (t *track) add(m move) (folded bool) {
 	return folded
 }
 
-// byTime orders moves by time, and those of one moment by key.
-func byTime(a, b move) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) }
+// byTime orders moves by time, and those of one moment by key: a payment is of what was held before.
+func byTime(a, b move) int {
+	payments := cmp.Compare(b.Funding.Abs().Sign(), a.Funding.Abs().Sign())
+	return cmp.Or(a.At.Compare(b.At), payments, cmp.Compare(a.Key, b.Key))
+}
 
 // again has position apply all of Recent.
 func (t *track) again() {
@@ -213,6 +216,7 @@ func (p Position) Charges() Charges { return Charges{Fees: p.FeesBeside(), Worth
 func (m *move) apply(p Position) (Position, *Trade) {
 	if !m.Funding.IsZero() {
 		p.Funding, p.Funded = p.Funding.Add(m.Funding), m.At
+		p.Carried = p.Carried.add(Charges{Funding: m.Funding}) // one that comes after the close is borne by the next trade
 		return p, nil
 	}
 	p = p.regain(m.Quantity)

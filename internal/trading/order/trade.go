@@ -38,8 +38,8 @@ func ParseReason(s string) (string, error) {
 	return name(i, Reasons()), err
 }
 
-// Trade is what one order took out of a position. The sum of Realised over all trades of a
-// symbol is that of its [Position], exactly, whatever the order in which fills are reported.
+// Trade is what one order took out of a position. The sums of Realised and of the funding over all trades of a
+// symbol are those of its [Position], less what an open one carries, exactly, whatever the order in which fills are reported.
 type Trade struct {
 	Symbol   market.Symbol   `json:"symbol"`
 	Side     Side            `json:"side"`     // of the position
@@ -53,6 +53,12 @@ type Trade struct {
 	Reason   string          `json:"reason"`
 	Key      string          `json:"key"`                // the least of its fills, unique
 	Currency string          `json:"currency,omitempty"` // of the price; "" when unknown, and as long as nobody asks
+}
+
+// Net returns what was earned after fees and funding in the currency of the price.
+func (t Trade) Net() decimal.Decimal {
+	fees, _ := t.Fees()
+	return t.Realised.Sub(fees).Sub(t.Paid.Funding)
 }
 
 // Fees returns what was paid in the currency of the price, and the fees in other assets.
@@ -93,17 +99,18 @@ func (t *Trade) join(more *Trade) {
 	t.Key = min(t.Key, more.Key)
 }
 
-// Charges are the fees of trades.
+// Charges are the fees of trades, and the funding of what they closed.
 type Charges struct {
-	Fees  Fees            `json:"fees,omitempty"` // without those that left a position
-	Worth decimal.Decimal `json:"worth,omitzero"` // of those, in the currency of the price, at the prices of their trades
+	Fees    Fees            `json:"fees,omitempty"`   // without those that left a position
+	Worth   decimal.Decimal `json:"worth,omitzero"`   // of those, in the currency of the price, at the prices of their trades
+	Funding decimal.Decimal `json:"funding,omitzero"` // paid in the currency of the price; negative when received
 }
 
 func (c Charges) add(more Charges) Charges {
 	for asset, fee := range more.Fees {
 		c.Fees = c.Fees.add(asset, fee)
 	}
-	c.Worth = c.Worth.Add(more.Worth)
+	c.Worth, c.Funding = c.Worth.Add(more.Worth), c.Funding.Add(more.Funding)
 	return c
 }
 
@@ -111,7 +118,7 @@ func (c Charges) sub(less Charges) Charges {
 	for asset, fee := range less.Fees {
 		c.Fees = c.Fees.add(asset, fee.Neg())
 	}
-	c.Worth = c.Worth.Sub(less.Worth)
+	c.Worth, c.Funding = c.Worth.Sub(less.Worth), c.Funding.Sub(less.Funding)
 	return c
 }
 
@@ -121,7 +128,7 @@ func (c Charges) share(part, whole decimal.Decimal) Charges {
 	for asset, fee := range c.Fees {
 		r.Fees = r.Fees.add(asset, proportion(fee, part, whole))
 	}
-	r.Worth = proportion(c.Worth, part, whole)
+	r.Worth, r.Funding = proportion(c.Worth, part, whole), proportion(c.Funding, part, whole)
 	return r
 }
 
@@ -224,18 +231,22 @@ type TradeSum struct {
 	Currency string          `json:"currency"`
 	Realised decimal.Decimal `json:"realised"`
 	Fees     decimal.Decimal `json:"fees"`
+	Funding  decimal.Decimal `json:"funding,omitzero"`
 	Other    Fees            `json:"other,omitempty"` // fees in other assets
-	Wins     int             `json:"wins"`            // trades with a profit after fees in the currency
+	Wins     int             `json:"wins"`            // trades with a profit after fees and funding in the currency
 	Losses   int             `json:"losses"`
 }
 
+// Net returns what the trades earned after fees and funding in the currency.
+func (s TradeSum) Net() decimal.Decimal { return s.Realised.Sub(s.Fees).Sub(s.Funding) }
+
 func (s *TradeSum) add(t Trade) {
 	fees, other := t.Fees()
-	s.Realised, s.Fees = s.Realised.Add(t.Realised), s.Fees.Add(fees)
+	s.Realised, s.Fees, s.Funding = s.Realised.Add(t.Realised), s.Fees.Add(fees), s.Funding.Add(t.Paid.Funding)
 	for asset, fee := range other {
 		s.Other = s.Other.add(asset, fee)
 	}
-	switch t.Realised.Cmp(fees) {
+	switch t.Net().Sign() {
 	case 1:
 		s.Wins++
 	case -1:
@@ -306,6 +317,24 @@ func QuoteOf(s market.Symbol, base string) string {
 		return ""
 	}
 	return strings.TrimLeft(quote, "-_")
+}
+
+// FeeAsset returns the only asset in which fees of trades in a symbol were paid: its currency, where neither the
+// venue nor the name says it, as with files. It is "" where there are several.
+func FeeAsset(all []Trade, s market.Symbol) string {
+	only := ""
+	for i := range all {
+		if all[i].Symbol != s {
+			continue
+		}
+		for asset := range all[i].Paid.Fees {
+			if only != "" && only != asset {
+				return ""
+			}
+			only = asset
+		}
+	}
+	return only
 }
 
 // Bases returns the assets that are traded, by symbol, as fills and positions name them.

@@ -58,6 +58,37 @@ func TestTrades_OfABracket(t *testing.T) {
 	}
 }
 
+// TestTrades_CarryFunding closes a short in three parts with two payments before and between them: each row has its
+// part, and what comes at the moment of an exit is of what was held before.
+func TestTrades_CarryFunding(t *testing.T) {
+	t.Parallel()
+	entry, first, last := origin("entry", order.Sell, "4"), origin("first", order.Buy, "1"), origin("second", order.Buy, "3")
+	pay := func(at int, amount string) order.Event {
+		f := order.Funding{Symbol: entry.Symbol, At: second(at), Amount: decimal.RequireFromString(amount)}
+		return order.Event{Kind: order.KindFunded, At: f.At, Funding: &f}
+	}
+	var events []order.Event
+	for _, g := range []order.Origin{entry, first, last} {
+		events = append(events, created(g), event(g.ID, order.KindSent))
+	}
+	b := book(t, append(events,
+		filled(trade(entry, 1, "4", "100")), filled(trade(last, 7, "3", "110")), pay(7, "-0.3"),
+		pay(2, "-2"), filled(trade(first, 3, "1", "90")), pay(9, "0.125"),
+	)...)
+	got := b.Trades()
+	if len(got) != 2 || got[0].OrderID != "second" || !got[0].Paid.Funding.Equal(decimal.RequireFromString("-1.8")) || !got[1].Paid.Funding.Equal(decimal.RequireFromString("-0.5")) {
+		t.Fatalf("%+v", got)
+	}
+	sums := order.TradeQuery{Most: 10}.Page(got, func(market.Symbol) string { return "USDT" }).Sums
+	// 10 - 30, fees of 0.03, and 2.3 received.
+	if len(sums) != 1 || !sums[0].Funding.Equal(decimal.RequireFromString("-2.3")) || !sums[0].Net().Equal(decimal.RequireFromString("-17.73")) || sums[0].Wins != 1 {
+		t.Errorf("%+v", sums)
+	}
+	if p := b.Position(entry.Symbol); !p.Carried.Funding.Equal(decimal.RequireFromString("0.125")) {
+		t.Errorf("a payment after the close is lost: %+v", p)
+	}
+}
+
 // TestTrades_AddUp holds, for random fills in random order of arrival with crashes in between, that trades and days
 // add up to the profit and the fees of the position to the last digit, and that they are the same for any order.
 func TestTrades_AddUp(t *testing.T) {
@@ -68,6 +99,7 @@ func TestTrades_AddUp(t *testing.T) {
 	trades := 0
 	for range fills / each {
 		opening, events := randomFills(rng, each)
+		events = append(events, payments(rng, each/5)...)
 		sorted := book(t, append(opening, events...)...)
 		arrived := book(t, opening...)
 		for i, e := range shuffled(rng, events) {
@@ -75,7 +107,7 @@ func TestTrades_AddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i%41 == 0 { // a reader in between, whose figures later fills change
-				arrived.Position(e.Fill.Symbol)
+				arrived.EarnedDays()
 				arrived.Trades()
 			}
 			if i%97 == 0 {
@@ -119,15 +151,26 @@ func randomFills(rng *rand.Rand, n int) (opening, fills []order.Event) {
 	return opening, fills
 }
 
+// payments makes funding of both symbols, at times of trades too.
+func payments(rng *rand.Rand, n int) []order.Event {
+	var all []order.Event
+	for i := range n {
+		f := order.Funding{Symbol: symbol([]string{"BTCUSDT", "ETHUSDT"}[i%2]), At: second(3600 * (1 + 10*i)), Amount: decimal.New(rng.Int64N(2_000_001)-1_000_000, -rng.Int32N(12))}
+		all = append(all, order.Event{Kind: order.KindFunded, At: f.At, Funding: &f})
+	}
+	return all
+}
+
 // addsUp compares the sums of all trades and of all days with the positions.
 func addsUp(t *testing.T, b *order.Book) {
 	t.Helper()
 	realised, paid := make(map[string]decimal.Decimal), make(map[string]map[string]decimal.Decimal)
+	funding := make(map[string]decimal.Decimal)
 	pay := func(name string, c order.Charges) {
 		if paid[name] == nil {
 			paid[name] = make(map[string]decimal.Decimal)
 		}
-		paid[name]["worth"] = paid[name]["worth"].Add(c.Worth)
+		paid[name]["worth"], funding[name] = paid[name]["worth"].Add(c.Worth), funding[name].Add(c.Funding)
 		for asset, fee := range c.Fees {
 			paid[name][asset] = paid[name][asset].Add(fee)
 		}
@@ -143,7 +186,10 @@ func addsUp(t *testing.T, b *order.Book) {
 	for _, symbol := range b.EarnedDays() {
 		p, name := symbol.Position, symbol.Position.Symbol.Name
 		pay(name, p.Carried)
-		inDays, charges, _ := symbol.Since(0)
+		inDays, charges, payments := symbol.Since(0)
+		if !payments.Equal(p.Funding) || !funding[name].Equal(p.Funding) || p.Funding.IsZero() {
+			t.Fatalf("%s: funding is %v in trades and the open position, %v in days, %v in the position", name, funding[name], payments, p.Funding)
+		}
 		if !realised[name].Equal(p.Realised) || !inDays.Equal(p.Realised) {
 			t.Fatalf("%s: trades earned %v, days %v, the position %v", name, realised[name], inDays, p.Realised)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/trading/order"
 )
 
@@ -20,6 +22,7 @@ type Trade struct {
 	Closed     string            `json:"closed_at"`
 	Realised   string            `json:"realized_pnl"`
 	Fees       string            `json:"fees"`
+	Funding    string            `json:"funding,omitempty"` // of perpetual futures: paid, negative when received
 	Net        string            `json:"net"`
 	Currency   string            `json:"currency,omitempty"`
 	OtherFees  map[string]string `json:"other_fees,omitempty"`
@@ -32,6 +35,7 @@ type TradeSum struct {
 	Currency  string            `json:"currency,omitempty"`
 	Realised  string            `json:"realized_pnl"`
 	Fees      string            `json:"fees"`
+	Funding   string            `json:"funding,omitempty"`
 	Net       string            `json:"net"`
 	OtherFees map[string]string `json:"other_fees,omitempty"`
 	Wins      int               `json:"wins"`
@@ -52,7 +56,7 @@ func TradesOf(p order.TradePage) Trades {
 		r.Trades = append(r.Trades, tradeOf(one))
 	}
 	for _, s := range p.Sums {
-		sum := TradeSum{Currency: s.Currency, Realised: s.Realised.String(), Fees: s.Fees.String(), Net: s.Realised.Sub(s.Fees).String(), Wins: s.Wins, Losses: s.Losses}
+		sum := TradeSum{Currency: s.Currency, Realised: s.Realised.String(), Fees: s.Fees.String(), Funding: amountOf(s.Funding), Net: s.Net().String(), Wins: s.Wins, Losses: s.Losses}
 		_, sum.OtherFees = s.Other.Texts()
 		r.Sums = append(r.Sums, sum)
 	}
@@ -67,11 +71,19 @@ func tradeOf(one order.Trade) Trade {
 	r := Trade{
 		Symbol: one.Symbol.Name, Venue: one.Symbol.Venue, Side: one.Side.String(), Quantity: one.Quantity.String(),
 		EntryPrice: one.Entry().String(), ExitPrice: one.Exit().String(), Opened: Stamp(one.Opened), Closed: Stamp(one.Closed),
-		Realised: one.Realised.String(), Fees: fees.String(), Net: one.Realised.Sub(fees).String(), Currency: one.Currency,
+		Realised: one.Realised.String(), Fees: fees.String(), Funding: amountOf(one.Paid.Funding), Net: one.Net().String(), Currency: one.Currency,
 		Reason: one.Reason, OrderID: one.OrderID,
 	}
 	_, r.OtherFees = other.Texts()
 	return r
+}
+
+// amountOf writes an amount, "" for none.
+func amountOf(d decimal.Decimal) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
 }
 
 // Stamp is how clients see a time.
