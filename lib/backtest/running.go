@@ -88,7 +88,7 @@ func (r *running) all(ctx context.Context, p Program) (*Run, error) {
 		}
 	}
 	r.Trades, r.Open, r.Totals = account.Trades(), account.Open(), account.Totals()
-	r.Asked = account.Requests()
+	r.Asked, r.Stands = account.Requests(), account.Standing()
 	r.Net, r.Last = account.NetProfit(), account.OpenProfit()
 	return r.Run, nil
 }

@@ -40,9 +40,10 @@ type Run struct {
 	Open   []simulate.Lot
 	Equity []float64 // at the close of each bar from From on
 	Totals simulate.Totals
-	Asked  simulate.Requests // what became of its requests
-	Net    float64           // result of closed trades after costs
-	Last   float64           // result of open trades at the last close
+	Asked  simulate.Requests   // what became of its requests
+	Stands []simulate.Standing // its orders after the last bar
+	Net    float64             // result of closed trades after costs
+	Last   float64             // result of open trades at the last close
 }
 
 // Repeater is an instance that is computed again in the middle of a bar after orders filled.

@@ -61,21 +61,26 @@ type Honesty struct {
 
 // BacktestAnswer is the answer to a back-test.
 type BacktestAnswer struct {
-	RunID       string       `json:"run_id"`
-	ReportID    string       `json:"report_id"`
-	Symbol      string       `json:"symbol"`
-	Interval    string       `json:"interval"`
-	FillModel   string       `json:"fill_model"`
-	Leverage    float64      `json:"leverage,omitempty"` // of a perpetual future with the fill model paper
-	Sweep       *SweepResult `json:"sweep,omitempty"`
-	Result      Result       `json:"result"`
-	NoTrades    string       `json:"no_trades,omitempty"` // why
-	Honesty     Honesty      `json:"honesty"`
-	LastTrades  []Trade      `json:"last_trades"`
-	Data        Data         `json:"data"`
-	Assumptions string       `json:"assumptions"`
-	Caution     string       `json:"caution,omitempty"`
-	Notes       []string     `json:"script_notes,omitempty"`
+	RunID      string       `json:"run_id"`
+	ReportID   string       `json:"report_id"`
+	Symbol     string       `json:"symbol"`
+	Interval   string       `json:"interval"`
+	FillModel  string       `json:"fill_model"`
+	Leverage   float64      `json:"leverage,omitempty"` // of a perpetual future with the fill model paper
+	Sweep      *SweepResult `json:"sweep,omitempty"`
+	Result     Result       `json:"result"`
+	NoTrades   string       `json:"no_trades,omitempty"` // why
+	Honesty    Honesty      `json:"honesty"`
+	LastTrades []Trade      `json:"last_trades"`
+
+	OpenPosition *OpenPosition `json:"open_position,omitempty"`
+	OpenOrders   []OpenOrder   `json:"open_orders,omitempty"`      // at the last close
+	MoreOrders   int           `json:"open_orders_more,omitempty"` // that are not listed
+
+	Data        Data     `json:"data"`
+	Assumptions string   `json:"assumptions"`
+	Caution     string   `json:"caution,omitempty"`
+	Notes       []string `json:"script_notes,omitempty"`
 }
 
 // lastTrades is the number of trades that are listed.
@@ -102,6 +107,7 @@ func (r *study) answer(run *backtestRun, p *past.Bars) BacktestAnswer {
 			Figure(t.Quantity), Figure(t.Profit), why(&t),
 		})
 	}
+	out.addOpen(run.Run)
 	if p.Synthetic {
 		out.Caution = "the bars are made-up samples: the result says nothing about a market"
 	}

@@ -284,14 +284,23 @@ func (a *Account) Close(r CloseRequest) {
 	if qty <= 0 {
 		return
 	}
-	side := Short
-	if a.size < 0 {
-		side = Long
-	}
 	a.place(order{
-		kind: closeOrder, id: "close", from: r.From, comment: r.Comment, side: side, qty: qty,
+		kind: closeOrder, id: "close", from: r.From, comment: r.Comment, side: a.against(), qty: qty,
 		limit: math.NaN(), stop: math.NaN(), immediate: r.Immediately,
 	})
+}
+
+// against is the side that closes the position.
+func (a *Account) against() Side {
+	if a.size < 0 {
+		return Long
+	}
+	return Short
+}
+
+// holds reports whether a trade of an entry is open.
+func (a *Account) holds(entry int) bool {
+	return slices.ContainsFunc(a.lots, func(l Lot) bool { return l.entry == entry })
 }
 
 // snap moves a price to the tick, away from the market: buy stops and sell limits up,

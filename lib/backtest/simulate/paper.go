@@ -105,12 +105,7 @@ func (a *Account) send() {
 	a.withdraw()
 	if a.risk.leaving {
 		a.risk.leaving = false
-		const why = "Close position (risk limit)"
-		side := Short
-		if a.size < 0 {
-			side = Long
-		}
-		a.place(order{kind: closeOrder, id: why, comment: why, side: side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
+		a.place(order{kind: closeOrder, id: leavingText, comment: leavingText, side: a.against(), qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
 	}
 	for {
 		i := slices.IndexFunc(a.orders, func(o *order) bool { return o.market() })
@@ -236,8 +231,7 @@ func (a *Account) wants() []wanted {
 		for i := range o.legs {
 			l := &o.legs[i]
 			stop, _ := o.stopPrice(a, l)
-			held := slices.ContainsFunc(a.lots, func(lot Lot) bool { return lot.entry == l.entry })
-			if !l.live() || !held || math.IsNaN(l.limit) && math.IsNaN(stop) {
+			if !l.live() || !a.holds(l.entry) || math.IsNaN(l.limit) && math.IsNaN(stop) {
 				continue
 			}
 			out = append(out, wanted{

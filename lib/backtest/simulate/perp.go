@@ -188,11 +188,7 @@ func (a *Account) liquidate() {
 	if !ok {
 		at = x.cost / x.size
 	}
-	side := Short
-	if a.size < 0 {
-		side = Long
-	}
-	qty, fee := math.Abs(a.size), x.worthAt(at)
+	side, qty, fee := a.against(), math.Abs(a.size), x.worthAt(at)
 	a.notice(Notice{Kind: OrderFilled, Side: side, Quantity: qty, Price: at, Stop: math.NaN()})
 	x.size, x.cost, x.margin = 0, 0, 0
 	for len(a.lots) > 0 {

@@ -27,6 +27,9 @@ type riskState struct {
 	leaving  bool // the position closes at the next point of the path
 }
 
+// leavingText names the order that closes a position after a rule of risk was broken.
+const leavingText = "Close position (risk limit)"
+
 const dayMillis = 24 * 60 * 60 * 1000
 
 // Limit sets the rules of risk.
@@ -77,12 +80,7 @@ func (a *Account) leave() {
 		return
 	}
 	a.risk.leaving = false
-	side := Short
-	if a.size < 0 {
-		side = Long
-	}
-	const why = "Close position (risk limit)"
-	a.reduce(side, math.Abs(a.size), a.price, "", why, why)
+	a.reduce(a.against(), math.Abs(a.size), a.price, "", leavingText, leavingText)
 }
 
 // broken reports whether a rule of risk is broken.
