@@ -61,6 +61,7 @@ func (c *checker) slice() {
 		}
 		if symbol, timeframe := r.Call.Args[0], r.Call.Args[1]; symbol.Qual() > SimpleQ || timeframe.Qual() > SimpleQ {
 			r.Context = c.dependencies(symbol, timeframe).slice(c.prog.Body)
+			c.timeframes(r, timeframe)
 		}
 	}
 }
@@ -74,6 +75,7 @@ type dependencies struct {
 	setters map[*Func]map[*Var][]int
 	callees map[*Func]bool // their bodies are looked through
 	around  []*Func        // functions around the expressions whose variables are needed, inner ones first
+	look    func(Expr)     // sees each expression, if it is set
 }
 
 func (c *checker) dependencies(of ...Expr) *dependencies {
@@ -87,6 +89,9 @@ func (c *checker) dependencies(of ...Expr) *dependencies {
 }
 
 func (d *dependencies) visit(e Expr) bool {
+	if d.look != nil {
+		d.look(e)
+	}
 	switch e := e.(type) {
 	case *VarRef:
 		d.add(e.Var)

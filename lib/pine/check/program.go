@@ -184,6 +184,10 @@ type Request struct {
 	Slice
 	// Context sets what a symbol or timeframe depends on that may change from bar to bar.
 	Context Slice
+	// Timeframes are constants, inputs and names of the chart's timeframe among what such a
+	// timeframe depends on: one of them may be it. Varies says that it depends on prices, times or turns of a loop.
+	Timeframes []Expr
+	Varies     bool
 }
 
 // Slice is a part of a script: statements of the global scope, and of functions around the

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -91,6 +92,9 @@ func (c *compiler) contextText(q *check.Request, call *check.Call, name string) 
 		return c.m.heap.text(c.num(arg)())
 	}
 	text, ok := c.firstText(q, arg)
+	if !ok && name == "timeframe" {
+		c.m.fail(call.Where().From, CodeMissing, "The timeframe of %s is computed, and nothing that the script writes can be it. Write the timeframes that it takes as constants or inputs, at most %d.", call.Builtin.Name, maxTimeframes)
+	}
 	if !ok {
 		c.unsupported(call.Where(), call.Builtin.Name+" with a "+name+" that depends on prices")
 	}
@@ -128,10 +132,13 @@ func (c *compiler) steady(q *check.Request, call *check.Call, run stmt) stmt {
 		if arg == nil || arg.Qual() <= check.SimpleQ {
 			continue
 		}
-		was, now, after := c.contextText(q, call, name), c.num(arg), run
+		was, now, after, among := c.contextText(q, call, name), c.num(arg), run, ""
+		if name == "timeframe" {
+			among = fmt.Sprintf(", or at most %d timeframes that the script writes as constants or inputs", maxTimeframes)
+		}
 		run = func() signal {
 			if x := now(); x == x && c.m.heap.text(x) != was {
-				c.m.fail(call.Where().From, CodeMissing, "The %s of %s changes from %q to %q. candela reads one for each request; write one request for each.", name, call.Builtin.Name, was, c.m.heap.text(x))
+				c.m.fail(call.Where().From, CodeMissing, "The %s of %s changes from %q to %q. candela reads one for each request%s; write one request for each.", name, call.Builtin.Name, was, c.m.heap.text(x), among)
 			}
 			return after()
 		}

@@ -108,7 +108,7 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 			t.Errorf("got %v, want %q\n%s", err, want, source)
 		}
 	}
-	m := compile(t, "//@version=6\nindicator(\"t\")\nplot(request.security(syminfo.tickerid, close > 101 ? \"240\" : \"60\", close))\n", hourly())
+	m := compile(t, "//@version=6\nindicator(\"t\")\nplot(request.security(syminfo.tickerid, close > 101 ? str.tostring(bar_index * 120) : str.tostring(60), close))\n", hourly())
 	bars := ramp(3)
 	if err := errors.Join(m.Keep(bars[0]), m.Keep(bars[1])); err != nil {
 		t.Error(err)

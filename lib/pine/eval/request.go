@@ -49,15 +49,29 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	if c.depth >= maxDepth {
 		c.unsupported(call.Where(), "requests within requests within requests")
 	}
-	f := c.requestFrame(q, call)
 	symbol, smooth := c.requestSymbol(q, call)
+	if texts := c.timeframes(q, call); len(texts) > 1 {
+		return c.choice(q, call, series{symbol, smooth, texts}, dst)
+	}
+	f := c.requestFrame(q, call)
+	if own := c.m.env.Interval; f.Interval == own && f.Valid() && !q.Lower && !smooth && symbol == "" {
+		return c.steady(q, call, c.into(q.Expr, dst))
+	}
+	r := c.seriesOf(q, call, symbol, smooth, f)
+	return c.steady(q, call, func() signal {
+		for i, p := range dst {
+			*p = *r.values[i]
+		}
+		return next
+	})
+}
+
+// seriesOf makes the request of one symbol and timeframe.
+func (c *compiler) seriesOf(q *check.Request, call *check.Call, symbol string, smooth bool, f frame) *request {
 	own := c.m.env.Interval.Seconds()
 	lower := q.Lower || f.seconds() < own
 	apart := !lower && own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800 // the chart's bars do not make up its bars
-	switch {
-	case f.Interval == c.m.env.Interval && f.Valid() && !lower && !smooth && symbol == "":
-		return c.steady(q, call, c.into(q.Expr, dst))
-	case apart && !f.Valid():
+	if apart && !f.Valid() {
 		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that candela has no bars of")
 	}
 	var outside *feed
@@ -66,12 +80,7 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	}
 	r := c.newRequest(q, f, symbol, outside)
 	r.smoothed.on = smooth
-	return c.steady(q, call, func() signal {
-		for i, p := range dst {
-			*p = *r.values[i]
-		}
-		return next
-	})
+	return r
 }
 
 // newRequest makes the machine of a request.
