@@ -23,6 +23,7 @@ import (
 type holder struct {
 	*venue
 	symbol                 string
+	short                  bool            // the entry sells
 	laws                   []string        // of the policy
 	quantity, stop, target decimal.Decimal // of an entry and its legs
 	fee                    decimal.Decimal // the part of a purchase that is taken out of it
@@ -71,10 +72,18 @@ func list(all [][2]string) string {
 	return cmp.Or(strings.Join(words, ", "), "nothing")
 }
 
+// sides are those of an entry and of what closes it.
+func (h *holder) sides() (opens, closes string) {
+	if h.short {
+		return "sell", "buy"
+	}
+	return "buy", "sell"
+}
+
 // roleOf returns the role of an order of the venue by its form.
-func roleOf(buys bool, stop, trail decimal.Decimal, limit bool) string {
+func roleOf(opens bool, stop, trail decimal.Decimal, limit bool) string {
 	switch {
-	case buys:
+	case opens:
 		return "entry"
 	case stop.IsPositive(), trail.IsPositive():
 		return "stop_loss"
@@ -87,7 +96,8 @@ func roleOf(buys bool, stop, trail decimal.Decimal, limit bool) string {
 
 // entry returns the arguments of an entry with one or two legs.
 func (h *holder) entry(price string, legs int) string {
-	args := fmt.Sprintf(`"symbol":%q,"side":"buy","type":"limit","quantity":%s,"price":%s,"stop_loss":%s`, h.symbol, h.quantity, price, h.stop)
+	opens, _ := h.sides()
+	args := fmt.Sprintf(`"symbol":%q,"side":%q,"type":"limit","quantity":%s,"price":%s,"stop_loss":%s`, h.symbol, opens, h.quantity, price, h.stop)
 	if legs == 2 {
 		args += fmt.Sprintf(`,"take_profit":%s`, h.target)
 	}
@@ -287,7 +297,7 @@ type journal struct {
 }
 
 // apply brings orders to where an entry says, in the order in which they were taken.
-func (j journal) apply(all []placed) []placed {
+func (j journal) apply(all []placed, opens string) []placed {
 	at := func(id string) *placed {
 		i := slices.IndexFunc(all, func(o placed) bool { return o.id == id })
 		return &all[i]
@@ -299,7 +309,7 @@ func (j journal) apply(all []placed) []placed {
 		if t.Group.Leg {
 			status = "held"
 		}
-		all = append(all, placed{t.ID, roleOf(t.Side == "buy", t.StopPrice, t.Trail, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice, t.Trail, decimal.Zero})
+		all = append(all, placed{t.ID, roleOf(t.Side == opens, t.StopPrice, t.Trail, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice, t.Trail, decimal.Zero})
 	case j.Fill != nil:
 		o := at(j.Fill.OrderID)
 		o.cost = o.cost.Add(j.Fill.Quantity.Mul(j.Fill.Price))
@@ -320,9 +330,32 @@ func (j journal) apply(all []placed) []placed {
 
 func heldOnPaper(tb testing.TB, legs int) *holder {
 	tb.Helper()
-	server := bitcoin()
 	h := &holder{venue: &venue{name: "paper"}, mend: func() {}}
 	h.prices(legs)
+	h.onPaper(tb)
+	return h
+}
+
+// shortOnPaper is heldOnPaper of a short position in a perpetual future, at prices on the other side of 50,000.
+func shortOnPaper(tb testing.TB, legs int) *holder {
+	tb.Helper()
+	h := &holder{venue: &venue{name: "paper"}, mend: func() {}, short: true}
+	h.prices(legs)
+	h.symbol = "BTCUSDT.P"
+	for _, p := range []*decimal.Decimal{&h.stop, &h.target, &h.dip, &h.crash, &h.nearer, &h.further} {
+		*p = dec("100000").Sub(*p)
+	}
+	h.fills, h.rests = h.entry("49900", legs), h.entry("50500", legs)
+	h.onPaper(tb)
+	h.laws = laws("max_leverage = 5", "allow_short = true")
+	return h
+}
+
+// onPaper lets the paper account hold the orders.
+func (h *holder) onPaper(tb testing.TB) {
+	tb.Helper()
+	server := bitcoin()
+	server.Fix(h.symbol, dec("50000"), dec("1"))
 	// Nothing is sent over a network: the door has nobody behind it.
 	h.door = open(tb, http.NotFoundHandler(), func(*http.Request) bool { return false })
 	h.args = []string{"--binance-url", serve(tb, server)}
@@ -333,7 +366,8 @@ func heldOnPaper(tb testing.TB, legs int) *holder {
 			if err := json.Unmarshal([]byte(line), &j); err != nil {
 				s.Fatal(err)
 			}
-			all = j.apply(all)
+			opens, _ := h.sides()
+			all = j.apply(all, opens)
 		}
 		return all
 	}
@@ -345,10 +379,9 @@ func heldOnPaper(tb testing.TB, legs int) *holder {
 		s.begin()
 		s.arrived()
 	}
-	h.move = func(price decimal.Decimal) { server.Fix("BTCUSDT", price, dec("1")) }
-	h.some = func(price decimal.Decimal) { server.Fix("BTCUSDT", price, dec("0.0001")) }
+	h.move = func(price decimal.Decimal) { server.Fix(h.symbol, price, dec("1")) }
+	h.some = func(price decimal.Decimal) { server.Fix(h.symbol, price, dec("0.0001")) }
 	h.laws = laws()
-	return h
 }
 
 // shield is one cell of the matrix of orders with legs.

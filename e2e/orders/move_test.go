@@ -158,7 +158,8 @@ func (s *shield) further() {
 
 // asks has the next call ask for something of a part of what is held.
 func (s *shield) asks(quantity decimal.Decimal, more string) {
-	s.tool, s.args = "place_order", fmt.Sprintf(`{"symbol":%q,"side":"sell","type":"market","quantity":%s,"reduce_only":true%s,"idempotency_key":"moved"}`, s.holder.symbol, quantity, more)
+	_, closes := s.holder.sides()
+	s.tool, s.args = "place_order", fmt.Sprintf(`{"symbol":%q,"side":%q,"type":"market","quantity":%s,"reduce_only":true%s,"idempotency_key":"moved"}`, s.holder.symbol, closes, quantity, more)
 }
 
 // position returns what is held.
