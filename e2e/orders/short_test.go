@@ -12,7 +12,7 @@ import (
 // haltedShort is a step that no row of the page has: the account is halted while the position is protected.
 func haltedShort() step {
 	return step{name: "halted", before: fills, venue: working, here: protected, bring: func(s *shield) {
-		if out, err := run(s, "halt", "--reason", "a test", "--home", s.home); err != nil {
+		if out, err := run(s, "halt", "--home", s.home); err != nil {
 			s.Fatal(err, out)
 		}
 	}}
