@@ -100,7 +100,7 @@ func (r *reader) text(at string, raw json.RawMessage, text string, where place) 
 func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.RawMessage {
 	switch word := Joined(f.name); word {
 	case "all", "and", "allof", "any", "or", "anyof":
-		return r.members(at, raw, f, word)
+		return r.members(at, raw, f, word, where)
 	case "value", "expression", "expr", "formula", "rule", "when", "condition", "trigger":
 		if text, ok := strictjson.Text(f.raw); ok || word != "value" {
 			inner := r.condition(at, f.raw, where)
@@ -178,13 +178,23 @@ func cmpErr(first, second error) error {
 	return second
 }
 
-// members reads the conditions of all or any.
-func (r *reader) members(at string, raw json.RawMessage, f field, word string) json.RawMessage {
+// members reads the conditions of all or any. One condition alone is that condition.
+func (r *reader) members(at string, raw json.RawMessage, f field, word string, outer place) json.RawMessage {
 	plain, where := "all", inAll
 	if strings.HasPrefix(word, "any") || word == "or" {
 		plain, where = "any", inAny
 	}
-	if f.raw[0] != '[' {
+	only := f.raw
+	if f.raw[0] == '[' {
+		if items := slices.Collect(strictjson.Items(f.raw)); len(items) == 1 {
+			only = items[0]
+		}
+	}
+	switch {
+	case only[0] == '{':
+		r.say(echo(f.name) + " of one condition is that condition")
+		return r.condition(at, only, outer)
+	case f.raw[0] != '[':
 		return raw
 	}
 	if f.name != plain {
@@ -229,7 +239,7 @@ func (r *reader) several(at string, raw json.RawMessage, o *call, where place) j
 		for _, logic := range logicWords() {
 			word := map[string]string{"all": "all", "and": "all", "any": "any", "or": "any"}[o.text(logic)]
 			if word != "" && len(o.fields) == 2 && o.has(list) {
-				return r.members(at, raw, field{word, o.get(list)}, word)
+				return r.members(at, raw, field{word, o.get(list)}, word, where)
 			}
 		}
 	}
