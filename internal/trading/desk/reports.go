@@ -10,6 +10,7 @@ import (
 	"candela/internal/kit/id"
 	"candela/internal/kit/retry"
 	"candela/internal/trading/broker"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/market"
 )
@@ -29,6 +30,7 @@ type orderPoll struct {
 	next    time.Time
 	polls   int       // queries sent, counting the delay before the first
 	busy    bool      // a query is in flight
+	asked   time.Time // when the newest query was sent
 	missing time.Time // first "not found" in a row; zero if the venue knows the order
 	cancels int       // repeated
 	forced  bool      // a query must be sent even if the outcome is known
@@ -88,7 +90,7 @@ func (l *loop) armPolls() {
 
 // queryOrder queries an order by our ID.
 func (l *loop) queryOrder(o order.Order, c *orderPoll) {
-	c.busy, c.forced = true, false
+	c.busy, c.forced, c.asked = true, false, l.now()
 	l.reads.add(func(ctx context.Context) func() {
 		r, err := l.cfg.Broker.Query(ctx, o.Handle())
 		return func() {
@@ -128,6 +130,9 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	if c := l.polls[id]; c != nil {
 		c.polls++
 		c.next = l.now().Add(retry.Backoff{First: minPollInterval, Max: maxPollInterval}.Delay(c.polls, l.cfg.Rand))
+		if void, ok := l.voidAt(o); ok && void.Before(c.next) && void.After(c.asked) {
+			c.next = void
+		}
 		if err == nil {
 			c.missing = time.Time{}
 			if o, _ := l.book.Order(id); !o.NeedsQuery() && !c.forced {
@@ -154,19 +159,37 @@ func (l *loop) retryCancel(id string, r order.Report) {
 	l.commitReport(o, l.cancelFailed(o, "the venue keeps the order open"))
 }
 
-// handleNotFound closes an order unknown to the venue, after the grace and a second query.
+// voidAt returns when the venue would drop the request of an order that it has not answered, false if it never does.
+// The order may have been queued before it was sent, and the clocks may differ as much as is allowed.
+func (l *loop) voidAt(o order.Order) (time.Time, bool) {
+	void := l.capabilities[o.Symbol].Void
+	_, skewed := l.state.Find(guard.ClockSkew)
+	return o.Updated.Add(maxSubmitDelay + void + l.cfg.Policy.MaxClockSkew), void > 0 && !skewed && !venueAnswered(o) && o.VenueID == ""
+}
+
+// handleNotFound closes an order unknown to the venue: after the grace and a second query, or as soon as its request
+// can no longer arrive.
 func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
-	switch now := l.now(); {
+	now := l.now()
+	void, drops := l.voidAt(o)
+	switch {
 	case p == nil:
+	case drops && !p.asked.Before(void):
+		l.endUnknown(o)
 	case p.missing.IsZero():
 		p.missing = now
 	// Updated, not Created: the order may have been queued before it was sent.
 	// A request to cancel it renews Updated, and clients may repeat theirs. The queries began
 	// after the submission, so a minute of them ends an order that the venue never confirmed.
 	case !venueAnswered(o) && now.Sub(p.missing) >= notFoundGrace, now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
-		l.pauseFired(o)
-		l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
+		l.endUnknown(o)
 	}
+}
+
+// endUnknown ends an order that the venue does not know.
+func (l *loop) endUnknown(o order.Order) {
+	l.pauseFired(o)
+	l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
 }
 
 // requestMissingFills reconciles soon if the venue counts more fills than are known.

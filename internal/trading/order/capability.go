@@ -2,6 +2,7 @@ package order
 
 import (
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -31,7 +32,8 @@ type Capabilities struct {
 	TrailFrom   bool // a trail may go on from a best price that is past
 	MaxStops    int  // how many stops the venue holds in a symbol at a time; 0 for no bound
 
-	Children bool // a stop whose price is reached becomes another order, which a report calls Linked
+	Void     time.Duration // how long after it was sent a request may arrive; the venue drops a later one. Zero where it drops none
+	Children bool          // a stop whose price is reached becomes another order, which a report calls Linked
 
 	Perpetuals bool // positions in perpetual futures, with a margin for each
 

@@ -191,7 +191,7 @@ type Group struct {
 type Report struct {
 	Spec    // ID is empty or unknown for an external order; Group is zero if there is none, or the venue does not say
 	VenueID string
-	// Status is one of Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled,
+	// Status is one of Submitted, of an order that the venue has taken and not judged, Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled,
 	// Expired and Rejected. Uncertain means that the venue's status is unknown to this
 	// version.
 	Status    Status

@@ -53,7 +53,7 @@ func readReport(o Order, r Report, asked bool) reportReader {
 // understood reports whether this version knows the status.
 func understood(s Status) bool {
 	switch s {
-	case Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled, Expired, Rejected:
+	case Submitted, Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled, Expired, Rejected:
 		return true
 	default:
 		return false
@@ -210,6 +210,12 @@ func (l *reportReader) word() {
 		return
 	}
 	if l.order.Status.Final() {
+		return
+	}
+	if l.report.Status == Submitted { // taken and not judged: only its ID at the venue is new
+		if l.order.VenueID == "" && l.report.VenueID != "" {
+			l.must(Event{Kind: KindConfirmed})
+		}
 		return
 	}
 	reason := fault.Clean(l.report.Reason, fault.MaxForeign)

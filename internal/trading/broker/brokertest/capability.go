@@ -3,18 +3,48 @@ package brokertest
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
 
 // capabilityChecks are the promises about what some venues do.
 func capabilityChecks() []check {
 	return []check{
+		{"a request that is void when it arrives does nothing", able(drops, voidDropped)},
 		{"a stop that becomes another order names it", able(children, childNamed)},
 	}
 }
 
 func children(c order.Capabilities) bool { return c.Children }
+
+func drops(c order.Capabilities) bool { return c.Void > 0 }
+
+// voidDropped holds that an order is found that arrives before its request is void, and none that arrives later.
+func voidDropped(ctx context.Context, s scene) error {
+	if s.Late == nil {
+		return nil
+	}
+	for _, by := range []time.Duration{s.can.Void / 2, s.can.Void + time.Second} {
+		s.Late(by)
+		o := s.limit(order.Buy)
+		_, err := s.Broker.Submit(ctx, o)
+		if err := want(err, broker.ErrUnknown); err != nil {
+			return err
+		}
+		if err := wait(ctx, 2*s.can.Void); err != nil {
+			return err
+		}
+		if _, err = s.Broker.Query(ctx, o.Handle()); by < s.can.Void && err == nil {
+			continue
+		}
+		if err := want(err, broker.ErrNotFound); err != nil || by < s.can.Void || s.taken(o.ID) != 0 {
+			return fmt.Errorf("an order that arrived after %v was taken %d times, %w", by, s.taken(o.ID), orNone(err))
+		}
+	}
+	return nil
+}
 
 // childNamed holds that the fills of what a stop became have the ID that the stop's report names.
 func childNamed(ctx context.Context, s scene) error {

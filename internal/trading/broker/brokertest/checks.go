@@ -146,6 +146,14 @@ func (v *Venue) submit(ctx context.Context, o order.Spec) (order.Report, error) 
 	if n := v.taken(o.ID); n != 1 {
 		return r, fmt.Errorf("the venue took the order %d times", n)
 	}
+	for end := time.Now().Add(patience); r.Status == order.Submitted && time.Now().Before(end); { // a receipt
+		if err := wait(ctx, time.Second); err != nil {
+			return r, err
+		}
+		if r, err = v.Broker.Query(ctx, o.Handle()); err != nil {
+			return r, fmt.Errorf("query after a receipt: %w", err)
+		}
+	}
 	return r, same(r, o)
 }
 
@@ -383,7 +391,11 @@ func duplicate(ctx context.Context, v *Venue) error {
 func tooMuch(ctx context.Context, v *Venue) error {
 	o := v.limit(order.Buy)
 	o.Quantity = o.Quantity.Mul(decimal.NewFromInt(10_000))
-	_, err := v.Broker.Submit(ctx, o)
+	r, err := v.Broker.Submit(ctx, o)
+	if err == nil && r.Status == order.Submitted {
+		_, err = v.await(ctx, o, order.Rejected) // it is never lost
+		return err
+	}
 	if err := want(err, broker.ErrRejected); err != nil {
 		return err
 	}
@@ -449,7 +461,7 @@ func concurrent(ctx context.Context, v *Venue) error {
 		wg.Go(func() {
 			for range 3 {
 				o := v.limit(order.Buy)
-				_, err := v.Broker.Submit(ctx, o)
+				_, err := v.submit(ctx, o)
 				if err == nil {
 					_, err = v.Broker.Cancel(ctx, o.Handle())
 				}

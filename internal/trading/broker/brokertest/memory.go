@@ -25,6 +25,8 @@ type Fault struct {
 	Done bool  // it is done all the same
 	Hang bool  // nothing comes until the context ends
 
+	Late time.Duration // no answer comes, and it arrives after so long; with it Fate is broker.ErrUnknown
+
 	Passing bool // of a refusal: it is not about the order, as broker.Passing says
 }
 
@@ -47,6 +49,9 @@ type Memory struct {
 	streams map[*queue]struct{}
 	last    int64 // id given out
 	links   Links
+	void    time.Duration
+	receipt bool
+	later   []arrival
 	cause   string // of the fill that is being made, as order.Fill has it
 }
 
@@ -117,6 +122,7 @@ func (m *Memory) FeesIn(assets ...string) {
 func (m *Memory) reads(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.arrive()
 	return errors.Join(ctx.Err(), m.deaf)
 }
 
@@ -318,6 +324,9 @@ func change[T any](ctx context.Context, m *Memory, do func() (T, error)) (T, err
 		f, m.faults = m.faults[0], m.faults[1:]
 	}
 	var err error
+	if f.Late > 0 {
+		m.postpone(f.Late, func() { _, _ = do() })
+	}
 	if f.Done || f.Fate == nil && !f.Hang {
 		r, err = do()
 	}
@@ -346,6 +355,9 @@ func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 
 // checked accepts an order, or refuses it.
 func (m *Memory) checked(o order.Spec) (order.Report, error) {
+	if m.receipt {
+		return m.receive(o)
+	}
 	if err := m.check(o); err != nil {
 		return order.Report{}, err
 	}

@@ -53,7 +53,7 @@ func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilitie
 	}
 	return order.Capabilities{
 		Stops: true, StopLimits: true, Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, Pairs: true, OneLeg: true, TwoLegs: true,
-		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true, Children: m.links != 0,
+		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true, Children: m.links != 0, Void: m.void,
 	}, nil
 }
 

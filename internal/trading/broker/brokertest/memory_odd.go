@@ -1,6 +1,7 @@
 package brokertest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -63,4 +64,63 @@ func (m *Memory) followChild(child *order.Report) {
 			}
 		}
 	}
+}
+
+// arrival is what happens at the venue later.
+type arrival struct {
+	at time.Time
+	do func()
+}
+
+// Void lets requests that arrive later than this be dropped.
+func (m *Memory) Void(after time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.void = after
+}
+
+// Receipts answers orders with a receipt, and judges them a second later.
+func (m *Memory) Receipts() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receipt = true
+}
+
+// postpone lets a request arrive later, unless it is void by then.
+func (m *Memory) postpone(by time.Duration, do func()) {
+	if m.void == 0 || by <= m.void {
+		m.later = append(m.later, arrival{time.Now().Add(by), do})
+	}
+}
+
+// arrive does what is due. It happens when somebody asks.
+func (m *Memory) arrive() {
+	for i := 0; i < len(m.later); i++ {
+		if next := m.later[i]; !next.at.After(time.Now()) {
+			m.later = slices.Delete(m.later, i, i+1)
+			i--
+			next.do()
+		}
+	}
+}
+
+// receive takes an order that is judged later.
+func (m *Memory) receive(o order.Spec) (order.Report, error) {
+	if m.find(o.ID) != nil || o.Symbol != MemorySymbol() {
+		return order.Report{}, m.check(o)
+	}
+	r := &order.Report{Spec: o, VenueID: m.id(), Status: order.Submitted, At: time.Now()}
+	r.Owner = ""
+	m.later = append(m.later, arrival{time.Now().Add(time.Second), func() {
+		r.ID = "" // check does not find it
+		err := m.check(o)
+		r.ID, r.Status, r.At = o.ID, order.Accepted, time.Now()
+		if err != nil {
+			r.Status, r.Reason = order.Rejected, "as the test has it"
+		}
+		m.publish(*r)
+		m.work(r, m.price)
+	}})
+	m.orders = append(m.orders, r)
+	return *r, nil
 }

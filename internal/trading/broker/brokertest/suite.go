@@ -57,6 +57,8 @@ type Venue struct {
 	Force func(quantity decimal.Decimal, cause string)
 	// Reach lets the price come to one that no other resting order has; nil where it cannot.
 	Reach func(price decimal.Decimal)
+	// Late lets the next Submit have no answer and arrive after so long; nil where venues drop nothing.
+	Late func(by time.Duration)
 	// Drop cuts the streams.
 	Drop func()
 	// Failures are the ways in which a request can fail.

@@ -31,6 +31,7 @@ func harness(around func(*Memory) broker.Broker) Harness {
 		return &Venue{
 			Broker: around(m), Symbol: MemorySymbol(), Unknown: market.Symbol{Venue: "memory", Name: "NOSUCH"},
 			Quantity: decimal.New(2, -1), Orders: m.Orders, Trade: m.Trade, Drop: m.Drop, Force: m.Force, Reach: m.SetPrice,
+			Late: func(by time.Duration) { m.Fail(Fault{Fate: broker.ErrUnknown, Late: by}) },
 			Rest: func(s order.Side) decimal.Decimal {
 				return map[order.Side]decimal.Decimal{order.Buy: decimal.NewFromInt(40_000), order.Sell: decimal.NewFromInt(60_000)}[s]
 			},
@@ -60,6 +61,18 @@ func TestRun(t *testing.T) {
 	t.Run("whose stops become other orders", func(t *testing.T) {
 		Run(t, harness(func(m *Memory) broker.Broker {
 			m.Link(LinksFirst)
+			return m
+		}))
+	})
+	t.Run("that drops late requests", func(t *testing.T) {
+		Run(t, harness(func(m *Memory) broker.Broker {
+			m.Void(5 * time.Second)
+			return m
+		}))
+	})
+	t.Run("that judges orders after their receipt", func(t *testing.T) {
+		Run(t, harness(func(m *Memory) broker.Broker {
+			m.Receipts()
 			return m
 		}))
 	})
