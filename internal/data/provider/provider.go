@@ -95,6 +95,7 @@ type Instrument struct {
 	Calendar    market.Calendar
 
 	Tick        decimal.Decimal // prices are multiples of it
+	Digits      int             // how many significant digits a price has at most, whole numbers apart; 0 for any
 	Step        decimal.Decimal // quantities are multiples of it
 	MinQuantity decimal.Decimal
 	MaxQuantity decimal.Decimal
@@ -103,6 +104,17 @@ type Instrument struct {
 	MaxPrice    decimal.Decimal
 	MinNotional decimal.Decimal // the least price times quantity
 	MaxNotional decimal.Decimal
+
+	MarkTriggers bool // stops wait for the mark price; else for the last one
+}
+
+// TickAt returns the number that prices near one are multiples of; zero for any.
+func (i *Instrument) TickAt(price decimal.Decimal) decimal.Decimal {
+	if i.Digits == 0 || !price.IsPositive() {
+		return i.Tick
+	}
+	first := price.NumDigits() + int(price.Exponent())                        // digits before the point; below 1 less the zeros after it
+	return decimal.Max(i.Tick, decimal.New(1, int32(min(0, first-i.Digits)))) //nolint:gosec // a few digits
 }
 
 // Trades reports whether an order of a quantity is not too small, with so much held that it could

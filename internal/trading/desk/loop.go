@@ -424,7 +424,7 @@ func (q *taskQueue) addIf(t task, wanted func() bool) {
 }
 
 func (q *taskQueue) dispatch() {
-	for q.running < q.maxRunning && len(q.queue) > 0 && !q.loop.stopping {
+	for !q.full() && len(q.queue) > 0 && !q.loop.stopping {
 		next := q.queue[0]
 		q.queue = slices.Delete(q.queue, 0, 1)
 		if next.stillWanted != nil && !next.stillWanted() {
@@ -436,10 +436,31 @@ func (q *taskQueue) dispatch() {
 			return func() {
 				q.running--
 				apply()
+				q.loop.cancels.dispatch()
+				q.loop.sends.dispatch()
 				q.dispatch()
 			}
 		})
 	}
+}
+
+// full reports whether a task must wait. A venue that takes one request at a time gets cancels first.
+func (q *taskQueue) full() bool {
+	l := q.loop
+	if q == &l.reads || !l.serial() {
+		return q.running >= q.maxRunning
+	}
+	return l.sends.running+l.cancels.running > 0 || q == &l.sends && len(l.cancels.queue) > 0
+}
+
+// serial reports whether the venue takes one request at a time.
+func (l *loop) serial() bool {
+	for _, can := range l.capabilities {
+		if can.Serial {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *taskQueue) run(ctx context.Context, t task) (apply func()) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/principal"
 	"candela/internal/kit/sendby"
 	"candela/internal/trading/broker"
@@ -17,13 +19,25 @@ import (
 // queueSubmit queues the submission of a recorded order, together with its legs.
 func (l *loop) queueSubmit(caller principal.Caller, head order.Order, requestedAt time.Time) {
 	orders := l.departing(head)
-	for _, o := range orders {
+	for i, o := range orders {
 		l.inFlight[o.ID] = true
+		orders[i].Edge = l.edge(o)
 	}
 	l.sends.addIf(func(ctx context.Context) func() {
 		reports, err := l.submit(ctx, caller, orders, requestedAt)
 		return func() { l.handleSubmitResult(orders, reports, err) }
 	}, func() bool { return l.shouldSend(caller, orders, requestedAt) })
+}
+
+// edge returns the worst price with which an order is sent: as it was proposed, or where the venue needs one for every
+// market order, by the last price.
+func (l *loop) edge(o order.Order) decimal.Decimal {
+	can, s := l.capabilities[o.Symbol], o.Symbol
+	q, _ := l.cfg.Market.LastQuote(s)
+	if o.Edge.IsPositive() || !can.NeedsEdge {
+		return o.Edge
+	}
+	return guard.Edge(l.cfg.Policy, intent(o.Origin), guard.Facts{Quote: q, Instrument: l.instruments[s], Capabilities: can})
 }
 
 // departing returns the orders that are sent with the first of a group: all but those that

@@ -41,11 +41,13 @@ func (l *loop) stopPassed(s market.Symbol, c order.Cover) bool {
 		level = c.Level()
 	}
 	q, ok := l.cfg.Market.LastQuote(s)
+	can, _ := l.takes(s, c.Line)
+	q = can.Triggering(q)
 	if !level.IsPositive() || !ok || q.MarketClosed || l.now().Sub(q.At) > l.cfg.Policy.MaxQuoteAge {
 		return false
 	}
 	t := l.held.triggers[l.lackedStop(s, c).ID]
-	if q.Last.Cmp(level) != int(c.Side.Sign()) || t != nil && t.reached {
+	if q.Last.Cmp(level) != int(c.Side.Sign()) || t != nil && t.reached && !can.MarkTriggers {
 		l.protector.passed[c.ID] = true
 	}
 	return l.protector.passed[c.ID]
@@ -122,7 +124,8 @@ func (l *loop) trailsNow(s market.Symbol, line order.Line) bool {
 // nearTick returns the price on the venue's tick that is nearest to a level, and not further from the
 // market.
 func (l *loop) nearTick(s market.Symbol, level decimal.Decimal, side order.Side) decimal.Decimal {
-	tick := l.instruments[s].Tick
+	inst := l.instruments[s]
+	tick := inst.TickAt(level)
 	if q, _ := l.cfg.Market.LastQuote(s); !tick.IsPositive() {
 		tick = usualTick(q.Last)
 	}

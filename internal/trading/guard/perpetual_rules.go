@@ -238,7 +238,7 @@ func checkStopBeforeLiquidation(q *orderCheck) *Denial {
 	}
 	edge = q.onTick(edge, !long)
 	if edge.Equal(stop) || long != edge.GreaterThan(stop) {
-		edge = edge.Add(q.Instrument.Tick.Mul(decimal.NewFromInt(int64(p.Quantity.Sign()))))
+		edge = edge.Add(q.Instrument.TickAt(edge).Mul(decimal.NewFromInt(int64(p.Quantity.Sign()))))
 	}
 	word, _ := words(long)
 	d := deny(name, stop.String(), word+" "+edge.String(), "A stop at %v is not before the liquidation at %v: the position would be liquidated first. Use a stop %s %v.", stop, at, word, edge)

@@ -87,12 +87,12 @@ func (q *orderCheck) worstEntry() decimal.Decimal {
 	return from.Add(percent(from, q.limits.PriceBandPct.Value).Mul(decimal.NewFromInt(q.Side.Sign())))
 }
 
-// Edge returns the worst price of a market entry with legs, on the venue's tick: a venue that
-// takes only limits there gets it as fill or kill. It is zero for other orders, and if the
+// Edge returns the worst price of a market entry with legs, and of every market order where the venue needs one, on the
+// venue's tick: a venue that takes only limits there gets it as fill or kill. It is zero for other orders, and if the
 // policy has no price band or there is no price.
 func Edge(p Policy, in Intent, f Facts) decimal.Decimal {
 	q := newCheck(p, State{}, in, f)
-	if q.Role != order.Entry || q.Type != order.Market || q.limits.PriceBandPct.Off || !q.Quote.Last.IsPositive() {
+	if q.Role != order.Entry && !q.Capabilities.NeedsEdge || q.Type != order.Market || q.limits.PriceBandPct.Off || !q.Quote.Last.IsPositive() {
 		return decimal.Zero
 	}
 	q.Edge = decimal.Zero

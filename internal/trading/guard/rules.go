@@ -407,7 +407,7 @@ func checkWouldTake(q *orderCheck) *Denial {
 	}
 	_, opposite := words(buys)
 	d := deny("price", q.Price.String(), opposite+" "+limit.String(), "price %v would trade at once, which post_only excludes: %s is %v.", q.Price, name, limit)
-	if tick := q.Instrument.Tick; tick.IsPositive() {
+	if tick := q.Instrument.TickAt(limit); tick.IsPositive() {
 		nearest := q.onTick(limit.Sub(tick.Mul(decimal.NewFromInt(q.Side.Sign()))), buys)
 		d.Nearest = []string{nearest.String()}
 		d.Text += " The nearest price is " + nearest.String() + "."
@@ -417,7 +417,7 @@ func checkWouldTake(q *orderCheck) *Denial {
 
 // onTick rounds a price to the venue's tick, towards the last price.
 func (q *orderCheck) onTick(edge decimal.Decimal, down bool) decimal.Decimal {
-	tick := q.Instrument.Tick
+	tick := q.Instrument.TickAt(edge)
 	if !tick.IsPositive() {
 		return edge
 	}

@@ -42,6 +42,19 @@ func (s *scene) entry(p order.Protection) {
 
 func perpetualRefusals() map[string]refusal {
 	return map[string]refusal{
+		"a stop that the mark price has passed": {
+			"stop_side", "below 57990", "58000", "stop_loss 58000 is not below the mark price 57990, because it is to sell when the price falls.", "stop_loss", "57932.01",
+			func(s *scene) {
+				s.perpetual()
+				s.Type, s.Price = order.Market, decimal.Zero
+				s.entry(order.Protection{StopLoss: dec("58000"), TakeProfit: dec("66000")})
+				s.Capabilities.MarkTriggers, s.Quote.Mark, s.Quote.MarkedAt = true, dec("57990"), s.Now
+			},
+		},
+		"a price of too many digits": {
+			"venue_tick", "multiples of 1", "59000.5", "price 59000.5 is not a multiple of the venue's step 1. The nearest are 59000 and 59001. Prices have at most 5 significant digits there.", "price", "59000 59001",
+			func(s *scene) { s.perpetual(); s.Instrument.Digits, s.Type, s.Price = 5, order.Limit, dec("59000.5") },
+		},
 		"a perpetual": {
 			"max_leverage", "a pair or a share", "binance:BTCUSDT.P", "is a perpetual future, and the policy allows none (max_leverage = 0); only the owner can change that. The pair BTCUSDT can be traded.", "symbol", "BTCUSDT",
 			func(s *scene) { s.perpetual(); s.MaxLeverage = limit("0") },

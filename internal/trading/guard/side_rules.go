@@ -62,15 +62,25 @@ func isBeyond(price, than decimal.Decimal, above bool) bool {
 	return price.LessThan(than)
 }
 
+// trigger returns the price for which stops wait, and its name.
+func (q *orderCheck) trigger() argument {
+	name := "the last price"
+	if q.Capabilities.MarkTriggers && q.Quote.Mark.IsPositive() {
+		name = "the mark price"
+	}
+	return argument{name, q.Capabilities.Triggering(q.Quote).Last}
+}
+
 func checkStopPriceSide(q *orderCheck) *Denial {
-	above, last := q.Side == order.Buy, q.Quote.Last
+	above, from := q.Side == order.Buy, q.trigger()
+	last := from.value
 	if !q.waits() || !q.fresh() || isBeyond(q.StopPrice, last, above) {
 		return nil
 	}
 	word, opposite := words(above)
 	d := deny("stop_price", q.StopPrice.String(), word+" "+last.String(),
-		"stop_price %v is not %s the last price %v: a %v waits for a price %s %v. For one %s it use type limit with price %v and no stop_price.",
-		q.StopPrice, word, last, q.Side, word, last, opposite, q.StopPrice)
+		"stop_price %v is not %s %s %v: a %v waits for a price %s %v. For one %s it use type limit with price %v and no stop_price.",
+		q.StopPrice, word, from.name, last, q.Side, word, last, opposite, q.StopPrice)
 	return q.suggest(d, q.StopPrice, last, above)
 }
 
@@ -81,14 +91,15 @@ func checkStopSide(q *orderCheck) *Denial {
 	if !p.StopLoss.IsPositive() || !q.fresh() {
 		return nil
 	}
-	above, last, base := p.closing == order.Buy, q.Quote.Last, q.base()
+	above, from, base := p.closing == order.Buy, q.trigger(), q.base()
+	last := from.value
 	word, opposite := words(above)
 	if !q.waits() && !isBeyond(p.StopLoss, last, above) {
 		reason := fmt.Sprintf("because it is to %v when the price %s", p.closing, map[bool]string{true: "rises", false: "falls"}[above])
 		d := deny("stop_loss", p.StopLoss.String(), word+" "+last.String(),
-			"stop_loss %v is not %s the last price %v, %s. Did you mean take_profit %v?", p.StopLoss, word, last, reason, p.StopLoss)
+			"stop_loss %v is not %s %s %v, %s. Did you mean take_profit %v?", p.StopLoss, word, from.name, last, reason, p.StopLoss)
 		if p.TakeProfit.IsPositive() || p.StopLoss.Equal(last) || looksPercent(p.StopLoss, last) {
-			d = deny("stop_loss", p.StopLoss.String(), word+" "+last.String(), "stop_loss %v is not %s the last price %v, %s.", p.StopLoss, word, last, reason)
+			d = deny("stop_loss", p.StopLoss.String(), word+" "+last.String(), "stop_loss %v is not %s %s %v, %s.", p.StopLoss, word, from.name, last, reason)
 		}
 		return q.suggest(d, p.StopLoss, q.nearer(last, base.value, above), above)
 	}
@@ -146,7 +157,7 @@ func (q *orderCheck) suggest(d *Denial, value, base decimal.Decimal, above bool)
 	if !most.Off {
 		off = decimal.Min(off, percent(base, most.Value))
 	}
-	if tick := q.Instrument.Tick; off.LessThan(tick) {
+	if tick := q.Instrument.TickAt(base); off.LessThan(tick) {
 		off = tick
 	}
 	if off.IsZero() {

@@ -139,8 +139,9 @@ func (q *orderCheck) level(a argument, given, from decimal.Decimal, above bool) 
 	if isBeyond(price, from, above) {
 		return price, nil
 	}
-	least := q.Instrument.Tick.Shift(2).DivRound(from, 8).RoundUp(2)
-	e := fault.New(fault.Invalid, "invalid_argument", "%s %v of %v is less than the venue's price step of %v. Use %v or more.", a.name, a.value, from, q.Instrument.Tick, least).
+	tick := q.Instrument.TickAt(from)
+	least := tick.Shift(2).DivRound(from, 8).RoundUp(2)
+	e := fault.New(fault.Invalid, "invalid_argument", "%s %v of %v is less than the venue's price step of %v. Use %v or more.", a.name, a.value, from, tick, least).
 		About(a.name, a.value.String(), "at least "+least.String())
 	e.Suggestions = []string{least.String()}
 	return price, e

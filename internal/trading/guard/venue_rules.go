@@ -108,9 +108,15 @@ func checkCurrency(q *orderCheck) *Denial {
 
 func checkTick(q *orderCheck) *Denial {
 	for _, a := range q.prices() {
-		if d := checkMultiple(a.name, a.value, q.Instrument.Tick, decimal.Zero, decimal.Zero); d != nil && !a.value.IsZero() {
-			return d
+		tick := q.Instrument.TickAt(a.value)
+		d := checkMultiple(a.name, a.value, tick, decimal.Zero, decimal.Zero)
+		if d == nil || a.value.IsZero() {
+			continue
 		}
+		if tick.GreaterThan(q.Instrument.Tick) {
+			d.Text += fmt.Sprintf(" Prices have at most %d significant digits there.", q.Instrument.Digits)
+		}
+		return d
 	}
 	return nil
 }

@@ -32,8 +32,12 @@ type Capabilities struct {
 	TrailFrom   bool // a trail may go on from a best price that is past
 	MaxStops    int  // how many stops the venue holds in a symbol at a time; 0 for no bound
 
-	Void     time.Duration // how long after it was sent a request may arrive; the venue drops a later one. Zero where it drops none
-	Children bool          // a stop whose price is reached becomes another order, which a report calls Linked
+	Void      time.Duration // how long after it was sent a request may arrive; the venue drops a later one. Zero where it drops none
+	NeedsEdge bool          // a market order is sent with its worst price, Spec.Edge
+	Serial    bool          // one request at a time, cancels first
+
+	MarkTriggers bool // stops wait for the mark price; else for the last one
+	Children     bool // a stop whose price is reached becomes another order, which a report calls Linked
 
 	Perpetuals bool // positions in perpetual futures, with a margin for each
 
@@ -48,8 +52,17 @@ func (c Capabilities) Held() Capabilities {
 	c.StopEntry = c.Stops && c.StopLimits
 	c.Stops, c.StopLimits, c.Pairs, c.OneLeg, c.TwoLegs, c.MarketEntry, c.TrailLeg, c.LegsInPart, c.KeepsLegs = true, true, true, true, true, true, true, true, true
 	c.TrailMin, c.TrailMax, c.TrailStep = decimal.New(1, -1), decimal.NewFromInt(20), decimal.Zero
-	c.WholeLegs, c.FlatEntry, c.CancelEndsGroup, c.TrailFrom, c.MaxStops = false, false, false, true, 0
+	c.WholeLegs, c.FlatEntry, c.CancelEndsGroup, c.TrailFrom, c.MaxStops, c.MarkTriggers = false, false, false, true, 0, false
 	return c
+}
+
+// Triggering returns a quote with the price for which the venue's stops wait as the last one. Where no mark price is
+// known, that is the last price.
+func (c Capabilities) Triggering(q Quote) Quote {
+	if c.MarkTriggers && q.Mark.IsPositive() {
+		q.Last, q.At = q.Mark, q.MarkedAt
+	}
+	return q
 }
 
 // Trails reports whether orders can trail.

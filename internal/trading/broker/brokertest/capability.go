@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
@@ -12,12 +14,33 @@ import (
 // capabilityChecks are the promises about what some venues do.
 func capabilityChecks() []check {
 	return []check{
+		{"a price of too many digits is refused", tooManyDigits},
 		{"a request that is void when it arrives does nothing", able(drops, voidDropped)},
 		{"a stop that becomes another order names it", able(children, childNamed)},
 	}
 }
 
 func children(c order.Capabilities) bool { return c.Children }
+
+// tooManyDigits holds that a price with more digits than the instrument says is not taken, and that a valid one has
+// no more.
+func tooManyDigits(ctx context.Context, v *Venue) error {
+	inst, err := v.Broker.Instrument(ctx, v.Symbol)
+	if err != nil {
+		return err
+	}
+	o := v.limit(order.Buy)
+	tick := inst.TickAt(o.Price)
+	if inst.Digits < 0 || tick.IsPositive() && !o.Price.Mod(tick).IsZero() {
+		return fmt.Errorf("a valid price, %s, is not a multiple of %s", o.Price, tick)
+	}
+	if inst.Digits == 0 {
+		return nil
+	}
+	o.Price = o.Price.Add(tick.Div(decimal.NewFromInt(10)))
+	_, err = v.Broker.Submit(ctx, o)
+	return want(err, broker.ErrRejected)
+}
 
 func drops(c order.Capabilities) bool { return c.Void > 0 }
 

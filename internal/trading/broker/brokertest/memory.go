@@ -19,17 +19,6 @@ import (
 	"candela/lib/market"
 )
 
-// Fault is what becomes of a Submit or Cancel. The zero value lets it through.
-type Fault struct {
-	Fate error // one of broker.ErrNotSent, ErrRejected and ErrUnknown
-	Done bool  // it is done all the same
-	Hang bool  // nothing comes until the context ends
-
-	Late time.Duration // no answer comes, and it arrives after so long; with it Fate is broker.ErrUnknown
-
-	Passing bool // of a refusal: it is not about the order, as broker.Passing says
-}
-
 // Memory is a venue and the account at it, in memory: one symbol, BTCUSDT, a price
 // that the test sets, and faults that it queues. Market orders fill at the price,
 // limit orders when it is at or beyond theirs; the fee is 0.1 % in the quote. Stops, pairs
@@ -52,6 +41,10 @@ type Memory struct {
 	void    time.Duration
 	receipt bool
 	later   []arrival
+	can     func(*order.Capabilities)
+	digits  int
+	running int    // requests that change something
+	most    int    // of them at a time
 	cause   string // of the fill that is being made, as order.Fill has it
 }
 
@@ -74,20 +67,6 @@ func NewMemory() *Memory {
 
 // MemorySymbol is what Memory trades.
 func MemorySymbol() market.Symbol { return market.Symbol{Venue: "memory", Name: "BTCUSDT"} }
-
-// Fail applies the faults to the next requests that change something, one to each.
-func (m *Memory) Fail(faults ...Fault) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.faults = append(m.faults, faults...)
-}
-
-// Calm ends the faults that no request has met.
-func (m *Memory) Calm() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.faults = nil
-}
 
 // Deaf lets every question fail and no stream begin, until it is given nil.
 func (m *Memory) Deaf(err error) {
@@ -308,44 +287,8 @@ func (m *Memory) Instrument(_ context.Context, s market.Symbol) (provider.Instru
 	}
 	return provider.Instrument{
 		Symbol: s, Base: "BTC", Quote: "USDT", Tick: decimal.New(1, -2), Step: decimal.New(1, -5), MinQuantity: decimal.New(1, -5),
-		MaxQuantity: decimal.NewFromInt(9000), MinNotional: decimal.NewFromInt(5),
+		MaxQuantity: decimal.NewFromInt(9000), MinNotional: decimal.NewFromInt(5), Digits: m.digits,
 	}, nil
-}
-
-// change runs a request that changes something, as the faults have it.
-func change[T any](ctx context.Context, m *Memory, do func() (T, error)) (T, error) {
-	var r, none T
-	if err := ctx.Err(); err != nil {
-		return none, fmt.Errorf("memory: %w: %w", broker.ErrNotSent, err)
-	}
-	m.mu.Lock()
-	var f Fault
-	if len(m.faults) > 0 {
-		f, m.faults = m.faults[0], m.faults[1:]
-	}
-	var err error
-	if f.Late > 0 {
-		m.postpone(f.Late, func() { _, _ = do() })
-	}
-	if f.Done || f.Fate == nil && !f.Hang {
-		r, err = do()
-	}
-	m.mu.Unlock()
-	if f.Hang {
-		select {
-		case <-ctx.Done():
-			return none, fmt.Errorf("memory: %w: %w", broker.ErrUnknown, ctx.Err())
-		case <-time.After(15 * time.Second):
-			return none, fmt.Errorf("memory: %w: no answer", broker.ErrUnknown)
-		}
-	}
-	if f.Fate != nil && f.Passing {
-		return none, fmt.Errorf("memory: %w: %w", f.Fate, fault.Unreachable(nil, 0, "as the test has it"))
-	}
-	if f.Fate != nil {
-		return none, fmt.Errorf("memory: %w: as the test has it", f.Fate)
-	}
-	return r, err
 }
 
 // Submit takes an order, unless a fault says otherwise.
@@ -371,6 +314,9 @@ func (m *Memory) check(o order.Spec) error {
 	}
 	if m.find(o.ID) != nil {
 		return fmt.Errorf("memory: %w: the id %s is taken", broker.ErrUnknown, o.ID)
+	}
+	if inst := (provider.Instrument{Digits: m.digits}); m.digits > 0 && !o.Price.IsZero() && !o.Price.Mod(inst.TickAt(o.Price)).IsZero() {
+		return fmt.Errorf("memory: %w: %w", broker.ErrRejected, fault.Field("price", o.Price.String(), "a price of fewer digits"))
 	}
 	price := o.Price
 	if o.Type == order.Market {

@@ -51,10 +51,14 @@ func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilitie
 	if m.manner == Plain {
 		return order.Capabilities{Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}}, nil
 	}
-	return order.Capabilities{
+	can := order.Capabilities{
 		Stops: true, StopLimits: true, Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, Pairs: true, OneLeg: true, TwoLegs: true,
 		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true, Children: m.links != 0, Void: m.void,
-	}, nil
+	}
+	if m.can != nil {
+		m.can(&can)
+	}
+	return can, nil
 }
 
 // SubmitGroup takes an entry with its legs or a pair, unless a fault says otherwise.

@@ -124,3 +124,24 @@ func (m *Memory) receive(o order.Spec) (order.Report, error) {
 	m.orders = append(m.orders, r)
 	return *r, nil
 }
+
+// Can changes the capabilities.
+func (m *Memory) Can(change func(*order.Capabilities)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.can = change
+}
+
+// Digits bounds the significant digits of prices.
+func (m *Memory) Digits(most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.digits = most
+}
+
+// MostAtOnce returns how many requests that change something were on their way at a time.
+func (m *Memory) MostAtOnce() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.most
+}

@@ -67,6 +67,7 @@ func TestRun(t *testing.T) {
 	t.Run("that drops late requests", func(t *testing.T) {
 		Run(t, harness(func(m *Memory) broker.Broker {
 			m.Void(5 * time.Second)
+			m.Digits(5)
 			return m
 		}))
 	})

@@ -47,6 +47,8 @@ type ticket struct {
 	Perp       bool            `json:"perp,omitempty"`     // of a perpetual future
 	Leverage   decimal.Decimal `json:"leverage,omitzero"`
 
+	MarkTriggers bool `json:"mark_triggers,omitempty"` // it waits for the mark price
+
 	seen bool // the tape has moved since; lives as long as the process
 }
 
@@ -114,7 +116,7 @@ func (b *book) take(e entry) *ticket {
 	t := &ticket{
 		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
 		Status: order.Accepted, At: e.At, Since: e.At, Tick: e.Taken.Tick, Ends: e.Taken.Ends,
-		Perp: e.Taken.Perp, Leverage: e.Taken.Leverage,
+		Perp: e.Taken.Perp, Leverage: e.Taken.Leverage, MarkTriggers: e.Taken.MarkTriggers,
 	}
 	t.Owner = ""
 	if t.Group.Leg {

@@ -25,7 +25,7 @@ func (b *Broker) Capabilities(ctx context.Context, s market.Symbol) (order.Capab
 	return order.Capabilities{
 		Stops: true, StopLimits: true, Times: times(inst.Calendar), PostOnly: true, TrailMin: minTrail(), TrailMax: maxTrail(), TrailFrom: true,
 		Pairs: true, OneLeg: true, TwoLegs: true, MarketEntry: true, TrailLeg: true, LegsInPart: true, KeepsLegs: true,
-		SellEntry: inst.Class == provider.Perpetual, Perpetuals: inst.Class == provider.Perpetual,
+		SellEntry: inst.Class == provider.Perpetual, Perpetuals: inst.Class == provider.Perpetual, MarkTriggers: inst.MarkTriggers,
 	}, nil
 }
 

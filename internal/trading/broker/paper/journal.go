@@ -54,6 +54,8 @@ type taken struct {
 	Ends     time.Time       `json:"ends,omitzero"` // with the session; zero if it does not
 	Perp     bool            `json:"perp,omitempty"`
 	Leverage decimal.Decimal `json:"leverage,omitzero"` // of the position that it opens or adds to, if Perp
+
+	MarkTriggers bool `json:"mark_triggers,omitempty"` // its stop waits for the mark price
 }
 
 func write(ctx context.Context, j broker.Journal, entries []entry) error {

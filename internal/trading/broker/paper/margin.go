@@ -312,35 +312,6 @@ func (p *plan) liquidate(s market.Symbol) {
 	p.endReducing(s, reasonLiquidated)
 }
 
-// mark is the newest mark price of a symbol.
-type mark struct {
-	price decimal.Decimal
-	at    time.Time
-}
-
-// mark notes a mark price and liquidates the position that has no more margin at it.
-func (b *Broker) mark(e provider.Event) {
-	if e.Price <= 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.book.perps[e.Symbol].Quantity.IsZero() {
-		return
-	}
-	b.marks[e.Symbol] = mark{decimal.NewFromFloat(e.Price), b.cfg.Now()}
-	p := b.plan()
-	p.judge(e.Symbol, b.marks[e.Symbol].price)
-	if len(p.entries) == 0 {
-		return
-	}
-	if err := b.commit(context.Background(), p.entries...); err != nil {
-		b.notWritten(context.Background(), "a paper position was not liquidated", err, "symbol", e.Symbol.String())
-		return
-	}
-	b.sweep()
-}
-
 // reopen lets positions see prices from now on alone: while the process did not run, the market was closed.
 func (b *Broker) reopen(at time.Time) {
 	for s, p := range b.book.perps {

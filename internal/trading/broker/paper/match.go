@@ -199,13 +199,18 @@ func (m *matching) affordable(k *ticket, price decimal.Decimal) decimal.Decimal 
 // A stop that is triggered fills at that price, whatever was traded since, as an order that
 // comes then would.
 func (m *matching) arrive(k *ticket, price decimal.Decimal) {
+	m.reach(k, price, price)
+}
+
+// reach is arrive for a stop that one price triggers, and that trades at another.
+func (m *matching) reach(k *ticket, price, at decimal.Decimal) {
 	if k.Status.Final() || !k.waits() {
 		return
 	}
 	if k.reached(price) {
-		m.trigger(k, m.rests(k, price))
+		m.trigger(k, m.rests(k, at))
 		m.room[k.ID], m.volume = k.left(), pool{endless: true}
-		m.take(k, price)
+		m.take(k, at)
 		return
 	}
 	m.follow(k, price)

@@ -43,8 +43,14 @@ type perps struct {
 
 func newPerps(tb testing.TB, leverage string, rates paper.Rates) *perps {
 	tb.Helper()
+	return newPerpsOf(tb, perpetual(), leverage, rates)
+}
+
+// newPerpsOf is newPerps with other rules of the symbol.
+func newPerpsOf(tb testing.TB, inst provider.Instrument, leverage string, rates paper.Rates) *perps {
+	tb.Helper()
 	v := &perps{
-		tb: tb, market: papertest.NewMarket(perpetual()), journal: &papertest.Journal{}, leverage: leverage, now: time.Unix(1_800_000_000, 0),
+		tb: tb, market: papertest.NewMarket(inst), journal: &papertest.Journal{}, leverage: leverage, now: time.Unix(1_800_000_000, 0),
 		bar: market.Bar{T: 1_800_000_000, O: 50000, H: 50000, L: 50000, C: 50000, V: 1},
 	}
 	v.Broker = paper.New(paper.Config{

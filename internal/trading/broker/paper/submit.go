@@ -167,8 +167,8 @@ func soundPrice(name string, price, quantity decimal.Decimal, inst provider.Inst
 	switch {
 	case !price.IsPositive():
 		return fault.Field(name, price.String(), "a number above 0")
-	case offGrid(price, inst.Tick):
-		return fault.Field(name, price.String(), "multiples of "+inst.Tick.String())
+	case offGrid(price, inst.TickAt(price)):
+		return fault.Field(name, price.String(), "multiples of "+inst.TickAt(price).String())
 	case price.Mul(quantity).LessThan(inst.MinNotional):
 		return fault.Field("quantity", quantity.String(), "orders worth "+inst.MinNotional.String()+" or more")
 	}
@@ -198,7 +198,7 @@ func (p *plan) place(g batch) error {
 	first, price := g.orders[0], p.takerPrice(g.orders[0].Side, g.inst, g.quote)
 	waits := first.StopPrice.IsPositive() || first.TrailPercent.IsPositive()
 	rests := waits || first.Type == order.Limit && price.Sub(first.Price).Sign() == int(first.Side.Sign())
-	if err := placed(g.orders, g.quote.Last, price, rests); err != nil {
+	if err := placed(g.orders, order.Capabilities{MarkTriggers: g.inst.MarkTriggers}.Triggering(g.quote).Last, price, rests); err != nil {
 		return err
 	}
 	if err := p.oneSide(&g); err != nil {
@@ -235,7 +235,7 @@ func (p *plan) accept(g batch) []*ticket {
 		o.Owner = ""
 		t := taken{
 			Spec: o, VenueID: p.id(), Asset: p.asset(inst), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
-			Perp: inst.Class == provider.Perpetual, Leverage: g.leverage,
+			Perp: inst.Class == provider.Perpetual, Leverage: g.leverage, MarkTriggers: inst.MarkTriggers,
 		}
 		if !o.Group.Leg && o.TrailPercent.IsPositive() {
 			t.Best, t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).start(g.quote.Last)

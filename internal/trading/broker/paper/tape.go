@@ -70,7 +70,7 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	w, volume := before.since(e.Bar)
 	t.add(known{e.Bar, at, e.Kind == provider.Closed})
 	late = late || e.Kind == provider.Closed && b.cfg.Now().Sub(clock.Wall(e.Bar.T+e.Interval.Seconds())) > lateAfter
-	entries := b.match(ready, arrived, w, volume, late, b.stake(e.Symbol, began, late))
+	entries := b.match(b.ofBars(ready), b.ofBars(arrived), w, volume, late, b.stake(e.Symbol, began, late))
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
 			// The orders rest on, as if the market had passed them by.
@@ -309,6 +309,8 @@ func (b *Broker) sweep() {
 		held := !b.book.perps[s].Quantity.IsZero()
 		if !held {
 			delete(b.seen, s)
+		}
+		if !held && !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.Symbol == s && t.MarkTriggers }) {
 			delete(b.marks, s)
 		}
 		if !held && !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.Symbol == s }) {
