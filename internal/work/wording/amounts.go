@@ -41,13 +41,13 @@ func (c *call) amounts() error {
 		}
 		return nil
 	}
-	closes := c.text("side") == "sell" && string(c.get("reduce_only")) == "true"
+	closes := string(c.get("reduce_only")) == "true"
 	switch word := strings.ToLower(text); {
 	case (word == "100%" || word == "max" || word == "full" || word == "everything" || word == "entire") && closes:
 		c.set("quantity", `"all"`, "quantity "+word+` is "all"`)
 	case word == "max" || word == "half" || word == "quarter" || strings.HasSuffix(word, "%"):
-		e := fault.Field("quantity", shown(raw), `a number, or "all" with "side":"sell" and "reduce_only":true`, `"all"`)
-		e.Message = "quantity: " + quote(echo(text)) + ` is no quantity. Use a number (get_positions has what is held), notional for an amount of money, or "quantity":"all" with "side":"sell" and "reduce_only":true.`
+		e := fault.Field("quantity", shown(raw), `a number, or "all" with "reduce_only":true`, `"all"`)
+		e.Message = "quantity: " + quote(echo(text)) + ` is no quantity. Use a number (get_positions has what is held), notional for an amount of money, or "quantity":"all" with "reduce_only":true.`
 		return e
 	}
 	return nil

@@ -60,34 +60,50 @@ func (c *call) rules() error {
 	}
 	for _, name := range []string{"long", "short"} {
 		o := sides[name]
-		if len(o.fields) == 0 {
-			continue
+		if len(o.fields) > 0 {
+			c.fields = append(c.fields, field{name, o.object()})
 		}
-		if len(sides["long"].fields) == 0 || len(sides["short"].fields) == 0 {
-			c.bounds(o)
-		}
-		c.fields = append(c.fields, field{name, o.object()})
 	}
-	return c.boundsOfOne()
-}
-
-// boundsOfOne puts the bounds beside the rules into those of the only side that is given.
-func (c *call) boundsOfOne() error {
-	name := "long"
-	if c.has("short") {
-		name = "short"
-	}
-	raw := c.get(name)
-	if raw == nil || raw[0] != '{' || c.has("long", "short") {
-		return nil
-	}
-	o := read(raw)
-	had := len(o.fields)
-	if c.bounds(o); len(o.fields) > had {
-		c.put(name, o.object())
-	}
+	c.sharedBounds()
 	return nil
 }
+
+// sharedBounds puts the bounds beside the rules into those of each side that is given.
+func (c *call) sharedBounds() {
+	sides := map[string]*call{}
+	for _, name := range []string{"long", "short"} {
+		switch raw := c.get(name); {
+		case raw == nil:
+		case raw[0] != '{':
+			return
+		default:
+			sides[name] = read(raw)
+		}
+	}
+	of := "the rules"
+	if len(sides) == 2 {
+		of = "long and short"
+	}
+	for _, f := range slices.Clone(c.fields) {
+		to := boundWords()[Joined(f.name)]
+		if to == "" || c.known(f.name) || len(sides) == 0 || sides["long"].given(to) || sides["short"].given(to) {
+			continue
+		}
+		if word := Joined(f.name); word == "stoploss" || word == "takeprofit" {
+			if _, percent := percentText(f.raw); !percent {
+				continue // a price, or per cent?
+			}
+		}
+		c.drop(f.name, echo(f.name)+" is "+to+" of "+of)
+		for name, o := range sides {
+			o.fields = append(o.fields, field{to, f.raw})
+			c.put(name, o.object())
+		}
+	}
+}
+
+// given reports whether a side that is given has a bound.
+func (c *call) given(bound string) bool { return c != nil && c.has(bound) }
 
 // sizeText reads "position_size":"10%".
 func (c *call) sizeText() error {
@@ -110,23 +126,6 @@ func (c *call) readable(f field) bool {
 	r := &reader{library: c.library, interval: c.barLength()}
 	out := r.condition(f.name, f.raw, alone)
 	return r.err == nil && out[0] == '{'
-}
-
-// bounds puts the bounds beside the rules into the only side.
-func (c *call) bounds(o *call) {
-	for _, f := range slices.Clone(c.fields) {
-		to := boundWords()[Joined(f.name)]
-		if to == "" || c.known(f.name) || o.has(to) {
-			continue
-		}
-		if word := Joined(f.name); word == "stoploss" || word == "takeprofit" {
-			if _, percent := percentText(f.raw); !percent {
-				continue // a price, or per cent?
-			}
-		}
-		c.drop(f.name, echo(f.name)+" is "+to+" of the rules")
-		o.fields = append(o.fields, field{to, f.raw})
-	}
 }
 
 // sideBounds reads the bounds of a side: "2%", and a stop that may be a price.
