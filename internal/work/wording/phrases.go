@@ -185,10 +185,21 @@ func thousands(text string) string {
 	return text
 }
 
-// barLength returns the length of bars of the call, or the default of alerts.
+// barLength returns the length of bars of the call, under any name of it, or the default of alerts.
 func (c *call) barLength() market.Interval {
-	if interval, err := market.ParseInterval(c.text("interval")); err == nil && c.has("interval") {
-		return interval
+	for _, f := range c.fields {
+		if f.name != "interval" && sharedWords()[Joined(f.name)] != "interval" {
+			continue
+		}
+		text, isText := strictjson.Text(f.raw)
+		if !isText {
+			text = strings.Trim(string(f.raw), `[]"`)
+		}
+		for _, spelled := range []string{text, strings.ToLower(text)} { // 1M is a month
+			if interval, err := market.ParseInterval(spelled); err == nil {
+				return interval
+			}
+		}
 	}
 	return market.Hour4
 }
