@@ -137,6 +137,30 @@ func (c *compiler) plain(call *check.Call, f row) num {
 		f.ready(s)
 	}
 	values, m, steps, more, run := make([]float64, len(args)), c.m, f.cost.steps, f.cost.more, f.run
+	if f.direct != nil && len(args) == len(call.Builtin.Params) {
+		general := func(a ...float64) float64 {
+			if m.left -= steps; m.left < 0 {
+				m.pause(s.at)
+			}
+			m.place = s.at
+			return run(s, a)
+		}
+		if direct := f.direct(s, c.operands(written, args, steps), general); direct != nil {
+			return direct
+		}
+	}
+	if more == nil && len(args) == 2 {
+		x, y := args[0], args[1]
+		return func() float64 {
+			values[0] = x()
+			values[1] = y()
+			if m.left -= steps; m.left < 0 {
+				m.pause(s.at)
+			}
+			m.place = s.at
+			return run(s, values)
+		}
+	}
 	if more == nil {
 		return func() float64 {
 			for i, a := range args {

@@ -251,7 +251,13 @@ func (c *compiler) readHistory(r *ring, e *check.History) num {
 		}
 	}
 	offset := c.num(e.Offset)
-	return func() float64 { return m.readBack(r, offset(), at) }
+	return func() float64 {
+		x := offset()
+		if k := int(x); uint(k-1) < uint(r.n) {
+			return r.back(k)
+		}
+		return m.readBack(r, x, at)
+	}
 }
 
 // readBack reads a history at an offset known at run time only.

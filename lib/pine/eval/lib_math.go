@@ -34,7 +34,7 @@ func mathRows() functions {
 		"math.log10":            built(constant, one(elementary.Log10)),
 		"math.max":              built(constant, extremum(greater)).ahead(extremumColumn(greater)),
 		"math.min":              built(constant, extremum(less)).ahead(extremumColumn(less)),
-		"math.pow":              priced(flat(1), func(_ *site, a []float64) float64 { return power(a[0], a[1]) }),
+		"math.pow":              priced(flat(1), func(_ *site, a []float64) float64 { return power(a[0], a[1]) }).directly(powerDirect),
 		"math.random":           built(constant, random),
 		"math.round":            priced(flat(1), round),
 		"math.round_to_mintick": priced(flat(1), func(s *site, a []float64) float64 { return toTick(a[0], s.m.env.Symbol.Tick) }),

@@ -65,7 +65,11 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 			if every && !first {
 				end = to()
 			}
-			if up && !(i <= end+tolerance) || !up && !(i >= end-tolerance) {
+			if up {
+				if !(i <= end+tolerance) {
+					return next
+				}
+			} else if !(i >= end-tolerance) {
 				return next
 			}
 			*p = i

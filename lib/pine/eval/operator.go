@@ -94,6 +94,16 @@ func (c *compiler) binaryInto(e *check.Binary, dst []*float64) stmt {
 		default:
 			return func() signal { a := *p; *to = float64(a * y()); return next }
 		}
+	case q != nil:
+		x := c.num(e.X)
+		switch e.Op {
+		case check.Add:
+			return func() signal { a := x(); *to = a + *q; return next }
+		case check.Sub:
+			return func() signal { a := x(); *to = a - *q; return next }
+		default:
+			return func() signal { a := x(); *to = float64(a * *q); return next }
+		}
 	}
 	return nil
 }

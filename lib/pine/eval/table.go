@@ -103,6 +103,9 @@ type row struct {
 	run  plain // its code
 	// ready prepares a written call before the first bar; nil for none.
 	ready func(s *site)
+	// direct is code without the list of arguments, for a function that loops call on most
+	// turns; nil for others. It gives to the code above what is not the common case.
+	direct func(s *site, args operands, general func(a ...float64) float64) num
 
 	steps windowCost // of a function with code for each written call
 	build build      // its code, where it gives one value
@@ -145,6 +148,12 @@ func several(steps windowCost, f tuple) row {
 // tested is the row of a function that gives a bool.
 func tested(steps windowCost, f test) row {
 	return row{steps: steps, test: f, build: func(c *compiler, call *check.Call) num { return truth(f(c, call)) }}
+}
+
+// directly adds code for the common case.
+func (r row) directly(f func(s *site, args operands, general func(a ...float64) float64) num) row {
+	r.direct = f
+	return r
 }
 
 // replaced is the row of a function of whose calls nothing is left on a bar.
