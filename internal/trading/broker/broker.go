@@ -145,6 +145,12 @@ type Fees interface {
 	FeePercent(ctx context.Context, s market.Symbol) (decimal.Decimal, error)
 }
 
+// Moded is a Broker whose venue lets the owner choose how positions in perpetual futures are held.
+type Moded interface {
+	// Modes returns what is chosen for a symbol. Nothing here changes it.
+	Modes(ctx context.Context, s market.Symbol) (order.Modes, error)
+}
+
 // Clock is a Broker whose venue publishes the time.
 type Clock interface {
 	// Skew measures how far the venue's clock is ahead, to half the answer's time.

@@ -151,6 +151,7 @@ type Desk struct {
 	revocations    revocations
 	watches        watchList
 	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
+	modes          provider.Cache[order.Modes]     // of the account, by symbol
 	reported       atomic.Int64                    // counts what the venue reported; see balances
 
 	snapshotEvery, maxClosedInMemory int // the constants, unless a test sets others
@@ -165,6 +166,7 @@ func New(cfg Config) *Desk {
 	d.view.Store(&view{policy: cfg.Policy})
 	d.watches.moved = make(chan struct{}, 1)
 	d.holdings.Keep, d.holdings.Most = holdingsTTL, 1
+	d.modes.Keep, d.modes.Most = modesTTL, maxModes
 	return d
 }
 

@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -22,6 +23,7 @@ type symbolMarket struct {
 	holdings     []order.Holding     // of the account; nil if unknown
 	judged       judgedAgain         // of an order that waits for the owner
 	fee          decimal.NullDecimal // of a trade in percent; null for that of the policy
+	modes        *order.Modes        // of a perpetual future; nil where the venue has none to choose
 }
 
 // readMarket reads what the check of an order needs.
@@ -50,8 +52,12 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 	}
 	policy := d.view.Load().policy
 	limits := policy.For(symbol)
-	if !limits.MaxTradeRiskPct.Off || m.instrument.Class == provider.Perpetual {
+	perpetual := m.instrument.Class == provider.Perpetual
+	if !limits.MaxTradeRiskPct.Off || perpetual {
 		d.readHoldings(ctx, &m)
+	}
+	if perpetual && !o.ReduceOnly {
+		d.readModes(ctx, symbol, &m)
 	}
 	if !plain || !limits.MaxTradeRiskPct.Off || !limits.MaxTradeRisk.Off || !policy.MaxOpenRisk.Off {
 		d.readFee(ctx, symbol, &m)
@@ -77,6 +83,25 @@ func (d *Desk) readFee(ctx context.Context, s market.Symbol, m *symbolMarket) {
 		return
 	}
 	m.fee = decimal.NewNullDecimal(fee)
+}
+
+// How long modes are believed, and of how many symbols: a change at the venue counts from the next minute on.
+const modesTTL, maxModes = time.Minute, 1000
+
+// readModes reads how the account holds positions in a perpetual future. Without an answer orders that open are denied.
+func (d *Desk) readModes(ctx context.Context, s market.Symbol, m *symbolMarket) {
+	venue, ok := d.cfg.Broker.(broker.Moded)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
+	defer cancel()
+	modes, err := d.modes.Get(ctx, d.cfg.Now(), s.String(), func(ctx context.Context) (order.Modes, error) { return venue.Modes(ctx, s) })
+	if err != nil {
+		d.cfg.Log.WarnContext(ctx, "modes failed", "symbol", s.String(), "error", err)
+	}
+	modes.Known = err == nil
+	m.modes = &modes
 }
 
 // learn keeps what the venue says of a symbol.
@@ -113,7 +138,7 @@ func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
 // withAccount adds what the venue takes, and the equity and the free cash, which are null if they
 // are unknown.
 func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) guard.Facts {
-	f.Capabilities, f.TakerFeePct = m.capabilities, m.fee
+	f.Capabilities, f.TakerFeePct, f.Modes = m.capabilities, m.fee, m.modes
 	f.Margin = guard.MarginOf(m.holdings, m.instrument.Symbol)
 	if m.holdings != nil {
 		account := guard.Account{Mode: l.cfg.Broker.Mode()}

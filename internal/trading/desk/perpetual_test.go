@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
@@ -364,6 +365,58 @@ func TestPerpetual_ApprovalSaysWhatIsAtStake(t *testing.T) {
 		all, err := p.Pending(p.t.Context())
 		if err != nil || len(all) != 1 || all[0].Approval.Stake == nil || text(all[0].Approval.Stake) != want {
 			t.Errorf("after a restart: %+v %v", all, err)
+		}
+	})
+}
+
+// modedPaper is a paper account at a venue whose owner chooses how positions are held.
+type modedPaper struct {
+	*paper.Broker
+	modes atomic.Pointer[order.Modes] // nil while the venue does not answer
+	asked atomic.Int64
+}
+
+func (m *modedPaper) Modes(context.Context, market.Symbol) (order.Modes, error) {
+	m.asked.Add(1)
+	if modes := m.modes.Load(); modes != nil {
+		return *modes, nil
+	}
+	return order.Modes{}, broker.ErrNotSent
+}
+
+// TestPerpetual_ModesOfTheAccount holds that no position opens while the account holds positions in another way than
+// the rules count with, or while nobody knows how; that what closes passes; and that a change counts within a minute.
+func TestPerpetual_ModesOfTheAccount(t *testing.T) {
+	t.Parallel()
+	inPerp(t, func(p *onPerp) {
+		m := &modedPaper{Broker: p.paper}
+		p.stop()
+		p.broker = m
+		p.start()
+		time.Sleep(2 * time.Second)
+		denied := func(want string) {
+			t.Helper()
+			_, err := p.Place(p.t.Context(), caller(), guarded("0.1"))
+			if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "account_mode") || !strings.Contains(f.Message, want) {
+				p.t.Errorf("%v, want %s", err, want)
+			}
+		}
+		denied("the venue does not say it")
+		m.modes.Store(&order.Modes{Leverage: dec("5")})
+		p.wants(p.placed(guarded("0.5")).Order, order.Filled)
+		asked := m.asked.Load()
+		m.modes.Store(&order.Modes{Hedged: true, Leverage: dec("10"), Change: "the venue's page"})
+		time.Sleep(time.Minute)
+		denied("hedge mode instead of one-way mode, a leverage of 10 instead of at most 5 in binance:BTCUSDT.P. Only its owner changes that, at the venue: the venue's page.")
+		p.wants(p.place(cover("0.2")), order.Filled)
+		m.modes.Store(nil)
+		p.wants(p.place(cover("0.1")), order.Filled)
+		m.modes.Store(&order.Modes{Leverage: dec("3")})
+		time.Sleep(time.Minute)
+		p.wants(p.place(short("0.1")), order.Filled)
+		p.wants(p.place(short("0.11")), order.Filled)
+		if n := m.asked.Load() - asked; n != 2 {
+			p.t.Errorf("the venue was asked %d times for two changes", n)
 		}
 	})
 }

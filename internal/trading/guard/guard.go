@@ -62,6 +62,7 @@ type Facts struct {
 	Cash         decimal.NullDecimal // free, in the symbol's quote currency; null if unknown
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
 	Margin       *order.Margin       // behind the position in a perpetual future; nil if it is unknown or there is none
+	Modes        *order.Modes        // of the account in a perpetual future; nil where the venue has none to choose
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
 	Exits        []order.Order       // orders placed here that protect the position in the symbol, newest first
 

@@ -58,6 +58,11 @@ func perpetualRules() []rule {
 			"Every order in a perpetual future where the account cannot hold one.",
 			checkPerpetual,
 		},
+		{
+			"account_mode", false, func(Policy) string { return "one-way, isolated, at most max_leverage" },
+			"In perpetual futures, an order that opens a position or adds to it, while the account at the venue is in hedge mode, shares its margin among positions, or opens with a leverage above max_leverage. candela never changes these; a change at the venue counts within a minute.",
+			checkModes,
+		},
 	}
 }
 
@@ -95,6 +100,25 @@ func checkLeverage(q *orderCheck) *Denial {
 		"%v is a perpetual future, and the policy allows none (max_leverage = 0); only the owner can change that. The pair %s can be traded.", q.Symbol, pair)
 	d.Nearest = []string{pair}
 	return d
+}
+
+// checkModes denies what opens a position while the account at the venue holds positions in another way than the
+// rules count with.
+func checkModes(q *orderCheck) *Denial {
+	if !q.perpetual() || q.Modes == nil || !q.opening().IsPositive() {
+		return nil
+	}
+	if !q.Modes.Known {
+		d := deny("", "unknown", "known modes", "How the account holds positions in %v is not known: the venue does not say it. Try again in a moment.", q.Symbol)
+		d.RetryAfter = time.Second
+		return d
+	}
+	wrong := q.Modes.Wrong(q.limits.MaxLeverage.Value)
+	if wrong == "" {
+		return nil
+	}
+	return deny("", wrong, "one-way mode, isolated margin, a leverage of at most "+q.limits.MaxLeverage.String(),
+		"The account at the venue has %s in %v. Only its owner changes that, at the venue: %s. Orders that close positions pass.", wrong, q.Symbol, q.Modes.Change)
 }
 
 func checkPerpetual(q *orderCheck) *Denial {

@@ -63,6 +63,18 @@ func perpetualRefusals() map[string]refusal {
 			"perpetual", "a pair or a share", "binance:BTCUSDT.P", "Only the paper account holds those, and orders go to alpaca; the pair BTCUSDT can be traded.", "symbol", "BTCUSDT",
 			func(s *scene) { s.perpetual(); s.Capabilities.Perpetuals, s.Broker = false, "alpaca" },
 		},
+		"an account in hedge mode": {
+			"account_mode", "one-way mode, isolated margin, a leverage of at most 5", "hedge mode instead of one-way mode, cross margin instead of isolated margin, a leverage of 20 instead of at most 5",
+			"The account at the venue has hedge mode instead of one-way mode, cross margin instead of isolated margin, a leverage of 20 instead of at most 5 in binance:BTCUSDT.P. Only its owner changes that, at the venue: futures.example, Preferences.", "", "",
+			func(s *scene) {
+				s.perpetual()
+				s.Modes = &order.Modes{Known: true, Hedged: true, Cross: true, Leverage: dec("20"), Change: "futures.example, Preferences"}
+			},
+		},
+		"an account whose modes are not known": {
+			"account_mode", "known modes", "unknown", "is not known: the venue does not say it. Try again in a moment.", "", "",
+			func(s *scene) { s.perpetual(); s.Modes = &order.Modes{} },
+		},
 		"a sale that turns a long round": {
 			"one_side", "0.1", "0.3", "A sell of 0.3 with 0.1 held would turn the position round, and one order never does. Send sell 0.1 with reduce_only first, then sell 0.2.", "quantity", "0.1",
 			func(s *scene) { s.perpetual(); s.held("0.1", "60000"); s.sell("0.3") },
