@@ -380,7 +380,11 @@ func (h *holder) onPaper(tb testing.TB) {
 		s.arrived()
 	}
 	h.move = func(price decimal.Decimal) { server.Fix(h.symbol, price, dec("1")) }
-	h.some = func(price decimal.Decimal) { server.Fix(h.symbol, price, dec("0.0001")) }
+	little := dec("0.0001")
+	if h.short {
+		little = dec("0.001") // the step of the perpetual future
+	}
+	h.some = func(price decimal.Decimal) { server.Fix(h.symbol, price, little) }
 	h.laws = laws()
 }
 
