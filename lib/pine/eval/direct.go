@@ -83,6 +83,38 @@ func arraySetDirect(s *site, args operands, general func(a ...float64) float64) 
 	}
 }
 
+// count counts the elements of an array that shows no other; false for everything else.
+func (h *heap) count(array float64) (int, bool) {
+	if array != array {
+		return 0, false
+	}
+	o := &h.objects[int(array)]
+	return len(o.n), o.from != o.from
+}
+
+// arraySizeDirect counts the elements of an array.
+func arraySizeDirect(s *site, args operands, general func(a ...float64) float64) num {
+	m, h, steps := s.m, s.h, args.steps
+	if p := args.place[0]; p != nil {
+		return func() float64 {
+			if n, ok := h.count(*p); ok && m.left >= steps {
+				m.left -= steps
+				return float64(n)
+			}
+			return general(*p)
+		}
+	}
+	array := args.num[0]
+	return func() float64 {
+		a := array()
+		if n, ok := h.count(a); ok && m.left >= steps {
+			m.left -= steps
+			return float64(n)
+		}
+		return general(a)
+	}
+}
+
 // powerDirect multiplies a value by itself. Other powers are left to the general code.
 func powerDirect(s *site, args operands, general func(a ...float64) float64) num {
 	if k, ok := s.call.Args[1].(*check.Const); !ok || k.NA || k.Num != 2 {

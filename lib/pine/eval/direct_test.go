@@ -63,3 +63,52 @@ func TestDirect_EndsAtItsSteps(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestDirect_SizesAndConditions has sizes that the direct code must leave to the general code,
+// and conditions whose operands are read without a call.
+func TestDirect_SizesAndConditions(t *testing.T) {
+	t.Parallel()
+	m := compile(t, `//@version=5
+indicator("t")
+var a = array.new<float>(4, 1)
+part = a.slice(1, 3)
+n = 0
+count() => array.size(a) + 0
+for i = 0 to 9
+    if i < array.size(a) and (i - 1) > 0
+        n += 1
+    if array.size(part) <= i or i > count() or n == 100
+        n += 10
+lower = close - 1 < open, upper = close + 1 <= open
+other = open >= math.max(close, 0) or (close + 1) > open and (close + 1) >= open
+float none = na
+plot(n)
+plot((lower ? 1 : 0) + (upper ? 10 : 0) + (other ? 100 : 0) + (none + 1 > 0 or none < math.abs(none) ? 1000 : 0))
+`, hourly())
+	for i, b := range ramp(5) {
+		if err := errors.Join(m.Try(b, true, false), m.Keep(b)); err != nil {
+			t.Fatal(err)
+		}
+		if got := []float64{m.Outputs()[0].Values[0], m.Outputs()[1].Values[0]}; got[0] != 82 || got[1] != compared(b.O, b.C) {
+			t.Fatalf("bar %d: got %v, want 82 and %v", i, got, compared(b.O, b.C))
+		}
+	}
+	m = compile(t, "//@version=6\nindicator(\"t\")\narray<float> a = na\nplot(array.size(a))\n", hourly())
+	if err := m.Keep(ramp(1)[0]); err == nil {
+		t.Error("the size of no array: got no error")
+	}
+}
+
+// compared is the second plot of the script above.
+func compared(o, c float64) (sum float64) {
+	if c-1 < o {
+		sum++
+	}
+	if c+1 <= o {
+		sum += 10
+	}
+	if o >= max(c, 0) || c+1 > o {
+		sum += 100
+	}
+	return sum
+}

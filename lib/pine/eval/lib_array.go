@@ -125,7 +125,7 @@ func arrayRows() functions {
 		"array.reverse":                 priced(elements(1, 0), arrayReverse),
 		"array.set":                     priced(flat(1), arraySet).directly(arraySetDirect),
 		"array.shift":                   priced(flat(1), arrayShift),
-		"array.size":                    priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) }),
+		"array.size":                    priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) }).directly(arraySizeDirect),
 		"array.slice":                   priced(flat(1), arraySlice),
 		"array.sort":                    priced(ordered(), arraySort),
 		"array.sort_indices":            priced(ordered(), sortIndices),

@@ -29,6 +29,9 @@ func remainder(a, b float64) float64 {
 	const exact = 1 << 53
 	if a > 0 && b > 0 && a < exact && b < exact { // mostly whole numbers, and their remainder is a tenth of the work
 		if i, j := int64(a), int64(b); float64(i) == a && float64(j) == b {
+			if i|j <= math.MaxUint32 { // a short division is faster
+				return float64(uint32(i) % uint32(j))
+			}
 			return float64(i % j)
 		}
 	}
@@ -238,21 +241,42 @@ func (c *compiler) negation(e *check.Unary) func() bool {
 
 func (c *compiler) logic(e *check.Logic) func() bool {
 	x, y := c.cond(e.X), c.cond(e.Y)
+	both := e.Both && !c.quiet(e.Y)
 	switch {
-	case e.Op == check.And && e.Both:
+	case e.Op == check.And && both:
 		return func() bool {
 			a, b := x(), y()
 			return a && b
 		}
 	case e.Op == check.And:
 		return func() bool { return x() && y() }
-	case e.Both:
+	case both:
 		return func() bool {
 			a, b := x(), y()
 			return a || b
 		}
 	default:
 		return func() bool { return x() || y() }
+	}
+}
+
+// quiet says that an expression has only a value: nobody can see whether it was computed.
+func (c *compiler) quiet(e check.Expr) bool {
+	switch e := e.(type) {
+	case *check.Const, *check.InputRef:
+		return true
+	case *check.VarRef:
+		return c.bound(e.Var) == nil
+	case *check.Cast:
+		return e.T.Kind == check.Float && c.quiet(e.X)
+	case *check.Unary:
+		return c.quiet(e.X)
+	case *check.Logic:
+		return c.quiet(e.X) && c.quiet(e.Y)
+	case *check.Binary:
+		return e.X.Type().Kind != check.String && c.quiet(e.X) && c.quiet(e.Y)
+	default:
+		return false
 	}
 }
 
@@ -293,8 +317,14 @@ func (c *compiler) compare(e *check.Binary) func() bool {
 		}
 	default: // an order
 	}
-	if p, q := c.address(e.X), c.address(e.Y); p != nil && q != nil {
+	p, q := c.address(e.X), c.address(e.Y)
+	switch {
+	case p != nil && q != nil:
 		return comparePlaces(e.Op, p, q)
+	case q != nil:
+		return compareRight(e.Op, x, q)
+	case p != nil:
+		return compareLeft(e.Op, p, y)
 	}
 	return compareCalls(e.Op, x, y)
 }
@@ -309,6 +339,34 @@ func comparePlaces(op check.Op, p, q *float64) func() bool {
 		return func() bool { return *p <= *q }
 	default:
 		return func() bool { return *p >= *q }
+	}
+}
+
+// compareRight reads q after x has run: x may change what q holds.
+func compareRight(op check.Op, x num, q *float64) func() bool {
+	switch op {
+	case check.Lt:
+		return func() bool { a := x(); return a < *q }
+	case check.Gt:
+		return func() bool { a := x(); return a > *q }
+	case check.Le:
+		return func() bool { a := x(); return a <= *q }
+	default:
+		return func() bool { a := x(); return a >= *q }
+	}
+}
+
+// compareLeft reads p before y runs: y may change what p holds.
+func compareLeft(op check.Op, p *float64, y num) func() bool {
+	switch op {
+	case check.Lt:
+		return func() bool { a := *p; return a < y() }
+	case check.Gt:
+		return func() bool { a := *p; return a > y() }
+	case check.Le:
+		return func() bool { a := *p; return a <= y() }
+	default:
+		return func() bool { a := *p; return a >= y() }
 	}
 }
 
@@ -327,20 +385,14 @@ func compareCalls(op check.Op, x, y num) func() bool {
 
 // compareFloats has the tolerance.
 func (c *compiler) compareFloats(e *check.Binary) func() bool {
-	if p, q := c.address(e.X), c.address(e.Y); p != nil && q != nil {
-		switch e.Op {
-		case check.Lt:
-			return func() bool { return below(*p, *q) }
-		case check.Gt:
-			return func() bool { return below(*q, *p) }
-		case check.Le:
-			return func() bool { return atMost(*p, *q) }
-		case check.Ge:
-			return func() bool { return atMost(*q, *p) }
-		default: // equality takes the general way
-		}
+	if f := compareFloatPlaces(e.Op, c.address(e.X), c.address(e.Y)); f != nil {
+		return f
 	}
-	x, y := c.num(e.X), c.num(e.Y)
+	x := c.num(e.X)
+	if f := compareFloatRight(e.Op, x, c.address(e.Y)); f != nil {
+		return f
+	}
+	y := c.num(e.Y)
 	switch e.Op {
 	case check.Lt:
 		return func() bool { a := x(); return below(a, y()) }
@@ -358,6 +410,44 @@ func (c *compiler) compareFloats(e *check.Binary) func() bool {
 			b := y()
 			return a == a && b == b && !near(a, b)
 		}
+	}
+}
+
+// compareFloatPlaces is nil for an equality and for operands without a place.
+func compareFloatPlaces(op check.Op, p, q *float64) func() bool {
+	if p == nil || q == nil {
+		return nil
+	}
+	switch op {
+	case check.Lt:
+		return func() bool { return below(*p, *q) }
+	case check.Gt:
+		return func() bool { return below(*q, *p) }
+	case check.Le:
+		return func() bool { return atMost(*p, *q) }
+	case check.Ge:
+		return func() bool { return atMost(*q, *p) }
+	default:
+		return nil
+	}
+}
+
+// compareFloatRight is nil for an equality and for a right operand without a place.
+func compareFloatRight(op check.Op, x num, q *float64) func() bool {
+	if q == nil {
+		return nil
+	}
+	switch op {
+	case check.Lt:
+		return func() bool { a := x(); return below(a, *q) }
+	case check.Gt:
+		return func() bool { a := x(); return below(*q, a) }
+	case check.Le:
+		return func() bool { a := x(); return atMost(a, *q) }
+	case check.Ge:
+		return func() bool { a := x(); return atMost(*q, a) }
+	default:
+		return nil
 	}
 }
 
