@@ -108,6 +108,8 @@ func styleOf(function, name string) string {
 		switch name {
 		case "line", "stepline", "histogram", "cross", "area", "columns", "circles", "linebr", "areabr":
 			return "plot.style_" + name
+		case "solid":
+			return "plot.style_line"
 		}
 	case "hline":
 		switch name {

@@ -48,6 +48,9 @@ func (c *converter) findAssigned(list []syntax.Stmt) {
 				}
 				eachBlock(s.Value, block)
 			case *syntax.Decl:
+				if k := c.kindOf(s.Value); k != unknown {
+					c.declare(s.Name.Name, k) // x := x + 1 is whole if x is
+				}
 				eachBlock(s.Value, block)
 			case *syntax.ExprStmt:
 				eachBlock(s.X, block)
@@ -124,6 +127,8 @@ func (c *converter) decl(s *syntax.Decl) {
 	_, before := c.lookup(name)
 	itself := !before && s.Mode == syntax.Each && names(s.Value, name) && !c.isOlder(name)
 	switch {
+	case givesNothing(s.Value):
+		c.text.remove(s.Name.From, s.Value.Where().From)
 	case itself:
 		keyword := k.keyword() + " "
 		if s.Type != nil {
@@ -139,6 +144,12 @@ func (c *converter) decl(s *syntax.Decl) {
 	if call, ok := s.Value.(*syntax.Call); ok && dotted(call.Fun) == "input" {
 		c.declare(name+"?", k)
 	}
+}
+
+// givesNothing reports whether a value is a call that gives none from version 5 on.
+func givesNothing(x syntax.Expr) bool {
+	call, ok := x.(*syntax.Call)
+	return ok && slices.Contains([]string{"plotshape", "plotchar", "plotarrow", "bgcolor", "barcolor", "alertcondition"}, dotted(call.Fun))
 }
 
 // isOlder reports whether a name that reads itself means a variable of the language.

@@ -114,14 +114,14 @@ func tableNew(s *site, a []float64) float64 {
 	return s.list(check.Table, object{kind: check.Table, n: slices.Concat(n, blank), rows: int(rows), cols: int(columns), from: math.NaN()})
 }
 
-// cell returns the properties of a cell to change them, nil if the table is na.
+// cell returns the properties of a cell to change them, nil if the table or the place is na.
 func (s *site) cell(a []float64) []float64 {
-	if a[0] != a[0] {
+	if a[0] != a[0] || a[1] != a[1] || a[2] != a[2] {
 		return nil
 	}
 	o := s.h.change(s.at, a[0], "table")
 	column, row := whole(a[1]), whole(a[2])
-	if a[1] != a[1] || a[2] != a[2] || column < 0 || row < 0 || column >= o.cols || row >= o.rows {
+	if column < 0 || row < 0 || column >= o.cols || row >= o.rows {
 		s.fail("The cell (%v, %v) is outside the table, which has %d columns and %d rows.", a[1], a[2], o.cols, o.rows)
 	}
 	size := len(cellFields())
