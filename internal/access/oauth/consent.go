@@ -158,7 +158,7 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Own
 	case errors.Is(err, ErrWrongPassphrase):
 		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(min(left, s.limits.guessesLeft(address, time.Now()))))
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase check failed", slog.Any("error", err))
+	s.failed(r.Context(), "[OAuth] passphrase check failed", err)
 	return "", serverError()
 }
 
@@ -176,7 +176,7 @@ func (s *Server) countGuess(ctx context.Context, address netip.Addr) (left int, 
 	if wait == 0 {
 		var err error
 		if left, wait, err = s.limits.trySharedGuess(ctx, address); err != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "[OAuth] guess not counted", slog.Any("error", err))
+			s.failed(ctx, "[OAuth] guess not counted", err)
 			return 0, serverError()
 		}
 	}

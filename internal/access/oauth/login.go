@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -89,7 +88,7 @@ func (s *Server) logInAs(w http.ResponseWriter, r *http.Request, grant Grant) *E
 	case errors.Is(err, ErrFull):
 		return full()
 	case err != nil:
-		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not stored", slog.Any("error", err))
+		s.failed(r.Context(), "[OAuth] login not stored", err)
 		return serverError()
 	}
 	for _, path := range s.loginPaths() {
@@ -143,7 +142,7 @@ func (s *Server) endLogin(r *http.Request) *Error {
 		err = s.endSessions(r, subject)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not ended", slog.Any("error", err))
+		s.failed(r.Context(), "[OAuth] login not ended", err)
 		return serverError()
 	}
 	return nil

@@ -123,7 +123,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) *Error {
 	}
 	if err := s.endSignIn(r.Context(), over, now); err != nil {
 		s.signOuts.forget(over.ID)
-		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] logout failed", slog.Any("error", err))
+		s.failed(r.Context(), "[OAuth] logout failed", err)
 		return invalidRequest("the logout failed; see the server's log")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -175,6 +176,18 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	return t, secret, nil
 }
 
+// revokeTime bounds the revocation of a token whose code was replayed.
+const revokeTime = 10 * time.Second
+
+// failed logs an error of the store. A client that has left is none of the server's errors.
+func (s *Server) failed(ctx context.Context, what string, err error) {
+	level := slog.LevelError
+	if ctx.Err() != nil {
+		level = slog.LevelInfo
+	}
+	s.log.LogAttrs(ctx, level, what, slog.Any("error", err))
+}
+
 // refuseCode maps a store's error. A replayed code may be stolen, so its token is revoked.
 // RFC 6749 4.1.2.
 func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
@@ -184,12 +197,14 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	case errors.Is(err, ErrFull):
 		return full()
 	case errors.Is(err, ErrReplayed):
-		if err = s.store.RevokeReplayed(r.Context(), hash); err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), revokeTime) // a thief may hang up
+		defer cancel()
+		if err = s.store.RevokeReplayed(ctx, hash); err == nil {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code replayed, token revoked")
 			return invalidGrant("code was already used; its token is revoked")
 		}
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code redemption failed", slog.Any("error", err))
+	s.failed(r.Context(), "[OAuth] code redemption failed", err)
 	return serverError()
 }
 

@@ -1,9 +1,13 @@
 package oauth_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -304,6 +308,59 @@ func TestTokens_ListAndRevoke(t *testing.T) {
 	if err := s.Server.Revoke(t.Context(), oauth.SoleOwner, list[0].ID); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Server.Authorize(t.Context(), token); fault.KindOf(err) != fault.Unauthorized {
+		t.Errorf("the token lives on: %v", err)
+	}
+}
+
+// leaving is a store whose callers leave while it works: at a call that is named, and then no call with their context
+// succeeds.
+type leaving struct {
+	oauth.Store
+	leave context.CancelFunc
+}
+
+func (l *leaving) Code(ctx context.Context, hash oauth.Hash, now time.Time) (oauth.Code, error) {
+	code, err := l.Store.Code(ctx, hash, now)
+	if l.leave != nil {
+		l.leave()
+	}
+	return code, cmp.Or(err, ctx.Err())
+}
+
+func (l *leaving) RevokeReplayed(ctx context.Context, hash oauth.Hash) error {
+	if l.leave != nil {
+		l.leave()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.Store.RevokeReplayed(ctx, hash)
+}
+
+// TestRedeem_ClientLeaves holds that a client which leaves while its code is redeemed is no error of the server, and
+// that a replay ends the token though the thief has hung up.
+func TestRedeem_ClientLeaves(t *testing.T) {
+	t.Parallel()
+	store := &leaving{Store: oauth.NewMemory(oauth.MaxTokens)}
+	s := NewWith(t, store, Owner(t), nil)
+	redeem := func(form url.Values) {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		store.leave = leave
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, Base+"/token", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		s.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		store.leave = nil
+	}
+	c := s.Known()
+	redeem(TokenForm(c, s.Code(c)))
+	if log := s.Log.String(); !strings.Contains(log, "level=INFO msg=\"[OAuth] code redemption failed\"") || strings.Contains(log, "level=ERROR") {
+		t.Errorf("the log of a client that has left:\n%s", log)
+	}
+	form := TokenForm(c, s.Code(c))
+	token := s.Redeem(form).Text(t, "access_token")
+	redeem(form)
 	if _, err := s.Server.Authorize(t.Context(), token); fault.KindOf(err) != fault.Unauthorized {
 		t.Errorf("the token lives on: %v", err)
 	}
