@@ -2,7 +2,6 @@ package records
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -169,13 +168,13 @@ func writeTrades(path string, stdout io.Writer, all []accountTrades) error {
 	w := csv.NewWriter(&out)
 	_ = w.Write([]string{
 		"account", "symbol", "venue", "side", "quantity", "entry_price", "exit_price", "opened_at", "closed_at", "reason",
-		"realized_pnl", "fees", "funding", "net", "currency", "other_fees", "order_id",
+		"realized_pnl", "fees", "net", "currency", "other_fees", "order_id", "funding",
 	})
 	for _, a := range all {
 		for _, t := range a.Trades.Trades {
 			_ = w.Write([]string{
 				a.Account, fault.Cell(t.Symbol), t.Venue, t.Side, t.Quantity, t.EntryPrice, t.ExitPrice, t.Opened, t.Closed, t.Reason,
-				t.Realised, t.Fees, cmp.Or(t.Funding, "0"), t.Net, fault.Cell(t.Currency), fault.Cell(feeList(t.OtherFees)), fault.Cell(t.OrderID),
+				t.Realised, t.Fees, t.Net, fault.Cell(t.Currency), fault.Cell(feeList(t.OtherFees)), fault.Cell(t.OrderID), t.Funding,
 			})
 		}
 	}
