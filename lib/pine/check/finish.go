@@ -62,6 +62,7 @@ func (c *checker) slice() {
 		if symbol, timeframe := r.Call.Args[0], r.Call.Args[1]; symbol.Qual() > SimpleQ || timeframe.Qual() > SimpleQ {
 			r.Context = c.dependencies(symbol, timeframe).slice(c.prog.Body)
 			c.timeframes(r, timeframe)
+			c.symbols(r, symbol)
 		}
 	}
 }

@@ -188,6 +188,9 @@ type Request struct {
 	// timeframe depends on: one of them may be it. Varies says that it depends on prices, times or turns of a loop.
 	Timeframes []Expr
 	Varies     bool
+	// Symbols and SymbolVaries are the same for a symbol.
+	Symbols      []Expr
+	SymbolVaries bool
 }
 
 // Slice is a part of a script: statements of the global scope, and of functions around the

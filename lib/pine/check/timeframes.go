@@ -11,14 +11,7 @@ func (c *checker) timeframes(r *Request, timeframe Expr) {
 	if timeframe.Qual() <= SimpleQ {
 		return
 	}
-	d := c.dependencies()
-	d.look = func(e Expr) {
-		if isText(e) {
-			r.Timeframes = append(r.Timeframes, e)
-		}
-		r.Varies = r.Varies || mayChange(e)
-	}
-	WalkExpr(timeframe, d.visit, nil)
+	r.Timeframes, r.Varies = c.texts(timeframe, func(Expr) bool { return true })
 	if len(r.Timeframes) > 1 {
 		return
 	}
@@ -34,6 +27,52 @@ func (c *checker) timeframes(r *Request, timeframe Expr) {
 	}
 }
 
+// symbols finds what the symbol of a request may be when it changes. Texts that are only
+// compared or shown are none of them.
+func (c *checker) symbols(r *Request, symbol Expr) {
+	if symbol.Qual() <= SimpleQ {
+		return
+	}
+	shown := map[Expr]bool{}
+	r.Symbols, r.SymbolVaries = c.texts(symbol, func(e Expr) bool {
+		for _, x := range shows(e) {
+			shown[x] = true
+		}
+		return !shown[e]
+	})
+}
+
+// shows returns the operands of a comparison, and the arguments of a function that hands none on.
+func shows(e Expr) []Expr {
+	switch e := e.(type) {
+	case *Binary:
+		if e.Op >= Eq && e.Op <= Ge {
+			return []Expr{e.X, e.Y}
+		}
+	case *Call:
+		if e.Builtin == nil || slices.Contains([]string{"str.split", "str.trim", "str.upper", "nz", "fixnan"}, e.Builtin.Name) {
+			return nil
+		}
+		if space, _, _ := strings.Cut(e.Builtin.Name, "."); !slices.Contains([]string{"array", "map", "matrix", "input", "ticker"}, space) {
+			return append(slices.Clone(e.Args), e.Rest...)
+		}
+	}
+	return nil
+}
+
+// texts returns the texts among what an expression depends on that are wanted, and whether it varies.
+func (c *checker) texts(of Expr, wanted func(Expr) bool) (found []Expr, varies bool) {
+	d := c.dependencies()
+	d.look = func(e Expr) {
+		if wanted(e) && isText(e) {
+			found = append(found, e)
+		}
+		varies = varies || mayChange(e)
+	}
+	WalkExpr(of, d.visit, nil)
+	return found, varies
+}
+
 // isText reports whether an expression is a text that is known before the first bar.
 func isText(e Expr) bool {
 	switch e := e.(type) {
@@ -42,7 +81,7 @@ func isText(e Expr) bool {
 	case *InputRef:
 		return e.T.Kind == String
 	case *BuiltinVar:
-		return e.Name == "timeframe.period" || e.Name == "timeframe.main_period"
+		return slices.Contains([]string{"timeframe.period", "timeframe.main_period", "syminfo.tickerid"}, e.Name)
 	}
 	return false
 }

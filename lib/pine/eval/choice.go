@@ -13,11 +13,20 @@ const maxTimeframes = 16
 // maxSeries is how many series a script may request in all.
 const maxSeries = 64
 
-// series names what a request with a changing timeframe may read.
+// maxSymbols is how many symbols a request may choose from.
+const maxSymbols = 40
+
+// series names what a request with a changing symbol or timeframe may read, as the script
+// writes it.
 type series struct {
-	symbol string
-	smooth bool
-	texts  []string
+	symbol, timeframe string
+}
+
+// chosen is what a request chooses by: the values of its symbol and timeframe, nil for one
+// that does not change, and the texts that they may be.
+type chosen struct {
+	symbol, timeframe   num
+	symbols, timeframes []string
 }
 
 // timeframes returns the timeframes that a request may choose from while the script runs,
@@ -87,29 +96,103 @@ func isTimeframe(text string) bool {
 	return number[0] != '0' && strings.Trim(number, "0123456789") == ""
 }
 
-// choice compiles a request whose timeframe changes: one request for each timeframe, all of
-// which see every bar, and a statement that takes the values of the one that is wanted.
-func (c *compiler) choice(q *check.Request, call *check.Call, s series, dst []*float64) stmt {
-	arg := c.num(call.Arg("timeframe"))
-	found := make(map[string]*request, len(s.texts))
-	failures := map[string]*Error{}
-	for _, text := range s.texts {
-		if r, err := c.attempt(q, call, s, text); err != nil {
-			failures[text] = err
-		} else {
-			found[text] = r
+// symbols returns the symbols that a request may choose from while the script runs, none if
+// its symbol does not change.
+func (c *compiler) symbols(q *check.Request, call *check.Call) []string {
+	arg := call.Arg("symbol")
+	if arg == nil || arg.Qual() <= check.SimpleQ {
+		return nil
+	}
+	first, ok := c.firstText(q, arg)
+	if ok && !q.SymbolVaries {
+		return nil
+	}
+	var names []string
+	for _, e := range q.Symbols {
+		for _, name := range symbolsIn(c.m.heap.text(c.num(e)())) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
-	blank := c.blankRequest(call.Type(), dst)
+	if ok && !slices.Contains(names, first) {
+		names = append(names, first)
+	}
+	switch n := len(names); {
+	case ok && n == 1, n > maxSymbols && ok, len(c.m.requests)+n > maxSeries && ok:
+		return nil
+	case n > maxSymbols || len(c.m.requests)+n > maxSeries:
+		c.m.fail(call.Where().From, CodeMissing, "The symbol of %s may be any of %d that the script writes; candela reads at most %d for one request, and %d series for a script. Let it choose from fewer.", call.Builtin.Name, n, maxSymbols, maxSeries)
+	}
+	return names
+}
+
+// symbolsIn returns the symbols of a text such as BINANCE:BTCUSDT or "AAPL, MSFT", none if anything else is in it.
+func symbolsIn(text string) []string {
+	list := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;|\r\n\t", r) })
+	if slices.ContainsFunc(list, func(s string) bool { return !isSymbol(s) }) {
+		return nil
+	}
+	return list
+}
+
+// isSymbol reports whether a text has the form of a symbol, such as ES1!, BRK.B or NSE:M_M.
+func isSymbol(text string) bool {
+	prefix, ticker, found := strings.Cut(text, ":")
+	if !found {
+		prefix, ticker = "", text
+	}
+	letter := func(r rune) bool { return r >= 'A' && r <= 'Z' }
+	other := func(r rune) bool { return !letter(r) && (r < '0' || r > '9') && !strings.ContainsRune("_.!&-/", r) }
+	return len(text) <= 40 && found == (prefix != "") && strings.ContainsFunc(ticker, letter) && !strings.ContainsFunc(prefix+ticker, other)
+}
+
+// choice compiles a request whose symbol or timeframe changes: one request for each that it may
+// be, all of which see every bar, and a statement that takes the values of the one that is wanted.
+func (c *compiler) choice(q *check.Request, call *check.Call, symbols, timeframes []string, dst []*float64) stmt {
+	by := chosen{symbols: symbols, timeframes: timeframes}
+	if len(symbols) > 0 {
+		by.symbol = c.num(call.Arg("symbol"))
+	} else {
+		symbols = []string{c.contextText(q, call, "symbol")}
+	}
+	if len(timeframes) > 1 {
+		by.timeframe = c.num(call.Arg("timeframe"))
+	} else {
+		timeframes = []string{c.contextText(q, call, "timeframe")}
+	}
+	if n := len(symbols) * len(timeframes); len(c.m.requests)+n > maxSeries {
+		c.m.fail(call.Where().From, CodeMissing, "The script requests more than %d series: %s may be any of %d. Let it choose from fewer.", maxSeries, call.Builtin.Name, n)
+	}
+	found, failures := map[series]*request{}, map[series]*Error{}
+	for _, symbol := range symbols {
+		for _, timeframe := range timeframes {
+			s := series{symbol, timeframe}
+			if r, err := c.attempt(q, call, s); err != nil {
+				failures[s] = err
+			} else {
+				found[s] = r
+			}
+		}
+	}
+	first := series{symbols[0], timeframes[0]}
+	if len(found) == 0 {
+		panic(failures[first])
+	}
+	return c.taken(call, by, first, found, failures, dst)
+}
+
+// taken takes the values of the series that is wanted on a bar.
+func (c *compiler) taken(call *check.Call, by chosen, first series, found map[series]*request, failures map[series]*Error, dst []*float64) stmt {
+	blank, m := c.blankRequest(call.Type(), dst), c.m
 	return func() signal {
-		x := arg()
-		if x != x {
+		s := first
+		if !m.reads(by.symbol, &s.symbol) || !m.reads(by.timeframe, &s.timeframe) {
 			return blank()
 		}
-		text := c.m.heap.text(x)
-		r := found[text]
+		r := found[s]
 		if r == nil {
-			c.m.failChoice(call, text, s.texts, failures[text])
+			m.failChoice(call, s, by, failures[s])
 		}
 		for i, p := range dst {
 			*p = *r.values[i]
@@ -118,8 +201,20 @@ func (c *compiler) choice(q *check.Request, call *check.Call, s series, dst []*f
 	}
 }
 
-// attempt makes the request of one timeframe. A timeframe without bars is an error when it is wanted.
-func (c *compiler) attempt(q *check.Request, call *check.Call, s series, text string) (r *request, failure *Error) {
+// reads puts the text of a value into a place; false for na. Without a value the text stays.
+func (m *Machine) reads(value num, to *string) bool {
+	if value == nil {
+		return true
+	}
+	x := value()
+	if x == x {
+		*to = m.heap.text(x)
+	}
+	return x == x
+}
+
+// attempt makes the request of one series. One without bars is an error when it is wanted.
+func (c *compiler) attempt(q *check.Request, call *check.Call, s series) (r *request, failure *Error) {
 	defer func() {
 		x := recover()
 		e, ok := x.(*Error)
@@ -128,12 +223,17 @@ func (c *compiler) attempt(q *check.Request, call *check.Call, s series, text st
 		}
 		failure = e
 	}()
-	return c.seriesOf(q, call, s.symbol, s.smooth, c.m.interval(text)), nil
+	symbol, smooth := c.ownSymbol(s.symbol)
+	return c.seriesOf(q, call, symbol, smooth, c.m.interval(s.timeframe)), nil
 }
 
-func (m *Machine) failChoice(call *check.Call, text string, texts []string, failure *Error) {
+func (m *Machine) failChoice(call *check.Call, s series, by chosen, failure *Error) {
 	if failure != nil {
 		panic(failure)
 	}
-	m.fail(call.Where().From, CodeMissing, "The timeframe of %s is %q here, which the script computes. candela reads those that the script writes as constants or inputs: %s. Write %q into the script as well.", call.Builtin.Name, text, strings.Join(texts, ", "), text)
+	name, text, texts := "timeframe", s.timeframe, by.timeframes
+	if by.symbol != nil && !slices.Contains(by.symbols, s.symbol) {
+		name, text, texts = "symbol", s.symbol, by.symbols
+	}
+	m.fail(call.Where().From, CodeMissing, "The %s of %s is %q here, which the script computes. candela reads those that the script writes as constants or inputs: %s. Write %q into the script as well.", name, call.Builtin.Name, text, strings.Join(texts, ", "), text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/lib/market"
 	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
 )
@@ -125,6 +126,9 @@ func TestChoice_IsBounded(t *testing.T) {
 		"tfs = array.from(\"60\", \"120\")\ntfs.push(str.tostring(60 * (3 + bar_index)))\ns = 0.0\nfor tf in tfs\n    s += request.security(\"\", tf, close)\nplot(s)": `is "240" here`,
 		"tfs = array.from(" + hours(17) + ")\nfor tf in tfs\n    request.security(\"\", tf, close)\nplot(close)":                                                       "at most 16",
 		`plot(request.security("", bar_index < 1 ? "60" : "10S", close))`:                                                                                              "no such bars",
+		"for sym in array.from(\"A\", \"B\", \"X:\" + str.tostring(bar_index))\n    request.security(sym, \"60\", close, ignore_invalid_symbol = true)\nplot(close)":   `is "X:1" here`,
+		"var list = array.from(" + symbolList(41) + ")\nplot(request.security(close > 0 ? list.get(bar_index) : na, \"60\", close))":                                   "at most 40",
+		`plot(request.security(array.new<string>(1).get(bar_index % 1), "60", close))`:                                                                                 "The symbol of request.security is computed, and nothing",
 		`plot(request.security("", array.new<string>(1).get(bar_index % 1), close))`:                                                                                   "nothing that the script writes can be it",
 	} {
 		p, found := check.Check("//@version=6\nindicator(\"t\")\n"+source+"\n", check.Options{})
@@ -146,6 +150,15 @@ func TestChoice_IsBounded(t *testing.T) {
 	}
 }
 
+// symbolList returns the texts of symbols.
+func symbolList(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = strconv.Quote("S" + strconv.Itoa(i))
+	}
+	return strings.Join(list, ", ")
+}
+
 // hours returns the texts of timeframes of 1 hour, 2 hours and so on.
 func hours(n int) string {
 	list := make([]string, n)
@@ -153,4 +166,59 @@ func hours(n int) string {
 		list[i] = strconv.Quote(strconv.Itoa(60 * (i + 1)))
 	}
 	return strings.Join(list, ", ")
+}
+
+// TestChoice_OfSymbols has requests whose symbol changes. Each plot is zero if it equals what
+// requests of constant symbols give.
+func TestChoice_OfSymbols(t *testing.T) {
+	t.Parallel()
+	const sum = `nz(request.security("A", "60", ta.ema(close, 3)), 1) + nz(request.security("X:B", "60", ta.ema(close, 3)), 1)`
+	for name, source := range map[string]string{
+		"a list in a text": `s = 0.0
+for sym in str.split(input.text_area("A\nX:B"), "\n")
+    s += nz(request.security(sym, "60", ta.ema(close, 3)), 1)
+plot(s - (` + sum + `))`,
+		"inputs in an array": `list = array.from(input.symbol("A"), input.symbol("X:B"))
+s = 0.0
+for i = 0 to list.size() - 1
+    s += nz(request.security(list.get(i), timeframe.period, ta.ema(close, 3)), 1)
+plot(s - (` + sum + `))`,
+		"a symbol and a timeframe": `other = bar_index % 2 == 1
+s = request.security(other ? "A" : "X:B", bar_index % 4 > 1 ? "60" : "120", close, ignore_invalid_symbol = true)
+a = request.security("A", "60", close), a2 = request.security("A", "120", close)
+b = request.security("X:B", "60", close), b2 = request.security("X:B", "120", close)
+plot(nz(s) - nz(bar_index % 4 > 1 ? other ? a : b : other ? a2 : b2))`,
+		"na, and the chart's own": `string none = na
+s = bar_index % 2 == 0 ? none : syminfo.tickerid
+v = request.security(s, "60", close)
+plot(na(v) ? bar_index % 2 : v - close)`,
+		"a request around": `f(sym) => request.security(sym, "120", ta.ema(close, 3))
+s = 0.0
+for sym in array.from("A", "X:B")
+    s += nz(request.security(sym, "120", ta.ema(close, 3))) - nz(f(sym))
+plot(s)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := hourly()
+			env.Outside = func(f eval.Frame) (*eval.Outside, error) {
+				bars := market.MakeBars(0, false)
+				for i, b := range ramp(120) {
+					b.C += float64(len(f.Symbol) * i % 7)
+					b.H, b.L = b.C+1, b.C-1
+					bars.Append(b)
+				}
+				return &eval.Outside{Bars: &bars}, nil
+			}
+			m := compile(t, "//@version=6\nindicator(\"t\")\n"+source+"\n", env)
+			for i, b := range ramp(120) {
+				if err := errors.Join(m.Try(b, true, false), m.Try(b, true, true), m.Keep(b)); err != nil {
+					t.Fatal(err)
+				}
+				if got := m.Outputs()[0].Values[0]; math.Abs(got) > 0 || got != got {
+					t.Fatalf("bar %d: got %v, want 0", i, got)
+				}
+			}
+		})
+	}
 }

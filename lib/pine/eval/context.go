@@ -74,6 +74,12 @@ func (c *compiler) requestSymbol(q *check.Request, call *check.Call) (symbol str
 	if !q.SymbolKnown {
 		name = c.contextText(q, call, "symbol")
 	}
+	return c.ownSymbol(name)
+}
+
+// ownSymbol returns a symbol as the script writes it, empty for the chart's own, and whether
+// it wants Heikin-Ashi bars.
+func (c *compiler) ownSymbol(name string) (symbol string, smooth bool) {
 	name, smooth = strings.CutPrefix(name, heikinAshi)
 	if s := &c.m.env.Symbol; name == s.Ticker || name == s.id() {
 		name = ""
@@ -92,11 +98,8 @@ func (c *compiler) contextText(q *check.Request, call *check.Call, name string) 
 		return c.m.heap.text(c.num(arg)())
 	}
 	text, ok := c.firstText(q, arg)
-	if !ok && name == "timeframe" {
-		c.m.fail(call.Where().From, CodeMissing, "The timeframe of %s is computed, and nothing that the script writes can be it. Write the timeframes that it takes as constants or inputs, at most %d.", call.Builtin.Name, maxTimeframes)
-	}
-	if !ok {
-		c.unsupported(call.Where(), call.Builtin.Name+" with a "+name+" that depends on prices")
+	if most := map[string]int{"symbol": maxSymbols, "timeframe": maxTimeframes}[name]; !ok {
+		c.m.fail(call.Where().From, CodeMissing, "The %s of %s is computed, and nothing that the script writes can be it. Write the %ss that it takes as constants or inputs, at most %d.", name, call.Builtin.Name, name, most)
 	}
 	return text
 }
@@ -132,10 +135,8 @@ func (c *compiler) steady(q *check.Request, call *check.Call, run stmt) stmt {
 		if arg == nil || arg.Qual() <= check.SimpleQ {
 			continue
 		}
-		was, now, after, among := c.contextText(q, call, name), c.num(arg), run, ""
-		if name == "timeframe" {
-			among = fmt.Sprintf(", or at most %d timeframes that the script writes as constants or inputs", maxTimeframes)
-		}
+		was, now, after := c.contextText(q, call, name), c.num(arg), run
+		among := fmt.Sprintf(", or at most %d timeframes and %d symbols that the script writes as constants or inputs", maxTimeframes, maxSymbols)
 		run = func() signal {
 			if x := now(); x == x && c.m.heap.text(x) != was {
 				c.m.fail(call.Where().From, CodeMissing, "The %s of %s changes from %q to %q. candela reads one for each request%s; write one request for each.", name, call.Builtin.Name, was, c.m.heap.text(x), among)

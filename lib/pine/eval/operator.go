@@ -30,7 +30,7 @@ func remainder(a, b float64) float64 {
 	if a > 0 && b > 0 && a < exact && b < exact { // mostly whole numbers, and their remainder is a tenth of the work
 		if i, j := int64(a), int64(b); float64(i) == a && float64(j) == b {
 			if i|j <= math.MaxUint32 { // a short division is faster
-				return float64(uint32(i) % uint32(j))
+				return float64(uint32(i) % uint32(j)) //nolint:gosec // both fit
 			}
 			return float64(i % j)
 		}

@@ -96,7 +96,7 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		`plot(request.security("X:Y", "60", close))`:                    "request.security X:Y: no such symbol",
-		`plot(request.security(close > open ? "A" : "B", "60", close))`: "request.security B: no such symbol",
+		`plot(request.security(close > open ? "A" : "B", "60", close))`: "request.security A: no such symbol",
 		`plot(request.security_lower_tf("", "61S", close).size())`:      "no bars of",
 	} {
 		p, found := check.Check("//@version=6\nindicator(\"t\")\n"+source+"\n", check.Options{})

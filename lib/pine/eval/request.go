@@ -49,10 +49,11 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	if c.depth >= maxDepth {
 		c.unsupported(call.Where(), "requests within requests within requests")
 	}
-	symbol, smooth := c.requestSymbol(q, call)
-	if texts := c.timeframes(q, call); len(texts) > 1 {
-		return c.choice(q, call, series{symbol, smooth, texts}, dst)
+	symbols, timeframes := c.symbols(q, call), c.timeframes(q, call)
+	if len(symbols) > 0 || len(timeframes) > 1 {
+		return c.choice(q, call, symbols, timeframes, dst)
 	}
+	symbol, smooth := c.requestSymbol(q, call)
 	f := c.requestFrame(q, call)
 	if own := c.m.env.Interval; f.Interval == own && f.Valid() && !q.Lower && !smooth && symbol == "" {
 		return c.steady(q, call, c.into(q.Expr, dst))
