@@ -63,8 +63,8 @@ func (t *tx) project(owner principal.Owner, e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, t.createOrder(owner, e)
-	case order.KindAdjusted, order.KindPlanned, order.KindFunded:
-		return true, refused(order.NewBook(owner).Check(e)) // positions, plans and funding have no rows
+	case order.KindAdjusted, order.KindPlanned, order.KindFunded, order.KindAssigned:
+		return true, refused(order.NewBook(owner).Check(e)) // positions, plans, funding and books have no rows
 	case order.KindVenueReset:
 		return true, t.renameFills(owner, e.Survivors)
 	default:

@@ -204,7 +204,7 @@ func (l *loop) approve(id, by string, requestedAt time.Time, m symbolMarket) *ca
 			order.Event{Kind: one.Departure(), OrderID: one.ID, At: now})
 	}
 	if o.Role == order.Entry {
-		lines := append(l.lines(o.Symbol), order.Line{ID: o.ID, Side: o.Side, Protect: o.Protect, By: o.ID})
+		lines := append(l.lines(o.Symbol), order.Line{ID: o.ID, Side: o.Side, Protect: o.Protect, By: o.ID, Deployment: o.Deployment})
 		events = append(events, l.planned(o.Symbol, lines)...)
 	}
 	if err := l.commit(l.ownerCaller(by), events...); err != nil {
@@ -242,7 +242,7 @@ func (l *loop) factsAgain(o order.Order, m symbolMarket) guard.Facts {
 	if known, ok := prices.Quotes[o.Symbol]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[o.Symbol] = m.quote
 	}
-	return heldBy(o.Holder, l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m))
+	return heldBy(o.Holder, l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m)).WithDeployments(l.deployments, o.Symbol, o.Deployment)
 }
 
 // together returns the orders that are decided with one that waits, itself first.

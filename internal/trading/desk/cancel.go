@@ -78,7 +78,7 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	if len(victims) == 0 {
 		return &callResult{order: order.Placed{Order: o}, done: true}
 	}
-	if err := l.checkCancel(o, victims); err != nil {
+	if err := cmp.Or(l.checkCanceler(by, o), l.checkCancel(o, victims)); err != nil {
 		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
 	}
 	lines := l.lines(o.Symbol)
@@ -317,7 +317,7 @@ func (l *loop) cancelFailed(o order.Order, reason string) []order.Event {
 	if i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == was.ID }); i >= 0 {
 		lines[i].Protect, lines[i].Best, lines[i].By = was.Protect, was.Best, was.By
 	} else {
-		was.Quantity = decimal.Min(was.Quantity, l.book.Bare(o.Symbol))
+		was.Quantity = decimal.Min(was.Quantity, l.book.Bare(o.Symbol, was.Deployment).Own)
 		lines = was.insert(lines)
 	}
 	return append(events, l.planned(o.Symbol, lines)...)

@@ -137,7 +137,7 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 	if quote, ok := l.cfg.Market.LastQuote(o.Symbol); ok {
 		d.market.quote = quote
 	}
-	facts := heldBy(o.Holder, l.facts(o.Symbol, d.market))
+	facts := heldBy(o.Holder, l.facts(o.Symbol, o.Deployment, d.market))
 	facts.Recent = nil // it was counted when it was requested
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(asked.Origin), facts); denial != nil {
 		return denial, false

@@ -92,7 +92,7 @@ func (d *Desk) judgeWaiting(ctx context.Context, o order.Order, p guard.Policy) 
 
 // markUnreasoned marks an order that passes without the claims that the owner asks for.
 func (l *loop) markUnreasoned(p *proposal) {
-	if !guard.LacksEvidence(l.cfg.Policy, p.intent, p.facts) {
+	if p.asked.Deployment != "" || !guard.LacksEvidence(l.cfg.Policy, p.intent, p.facts) {
 		return
 	}
 	p.asked.NoEvidence = true

@@ -126,13 +126,13 @@ func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
 	}
 }
 
-// facts gathers what the rules need to judge an order in a symbol.
-func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
+// facts gathers what the rules need to judge an order in a symbol, of a deployment or, with "", of a client.
+func (l *loop) facts(s market.Symbol, deployment string, m symbolMarket) guard.Facts {
 	prices := l.prices()
 	if known, ok := prices.Quotes[s]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[s] = m.quote
 	}
-	return l.withAccount(guard.Gather(l.cfg.Policy, l.book, prices, s, l.cfg.Broker.Mode()), prices, m)
+	return l.withAccount(guard.GatherOf(deployment, l.cfg.Policy, l.book, prices, s, l.cfg.Broker.Mode()), prices, m).WithDeployments(l.deployments, s, deployment)
 }
 
 // withAccount adds what the venue takes, and the equity and the free cash, which are null if they

@@ -16,7 +16,7 @@ func (l *loop) withLegs(g order.Origin) []order.Origin {
 	legs := g.Legs()
 	orders := append(make([]order.Origin, 0, 1+len(legs)), g)
 	for _, s := range legs {
-		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent, Holder: g.Holder}
+		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent, Holder: g.Holder, Deployment: g.Deployment}
 		leg.ID = id.Derived("leg", g.ID, leg.Role.String())
 		if g.Role == order.Entry {
 			leg.Parent = g.ID

@@ -29,7 +29,7 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 			r.Type, r.Price = order.Limit, limit
 		}
 	}
-	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Client: "candela", Parent: c.ID}
+	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Client: "candela", Parent: c.ID, Deployment: c.Deployment}
 	if exit != 0 {
 		g.Role = exit
 	} else if _, held := l.takes(s, c.Line); held {
@@ -186,7 +186,8 @@ func (l *loop) restExits(s market.Symbol, now time.Time) {
 		if l.changing(s) != "" || !l.rests(o, now) {
 			continue
 		}
-		lines := order.Rest(l.lines(s), o, l.book.Bare(s), func(line string) string { return id.Derived("rest", o.ID, line) })
+		owner := l.book.DeploymentOf(o)
+		lines := order.Rest(l.lines(s), o, owner, l.book.Bare(s, owner), func(line string) string { return id.Derived("rest", o.ID, line) })
 		if err := l.requestCancelWith(l.systemCaller(), lines, o.ID, o); err != nil {
 			l.cfg.Log.WarnContext(l.drainCtx, "an exit that waits could not become a target", "order", o.ID, "error", err)
 		}

@@ -59,12 +59,13 @@ type loop struct {
 
 	protector           protector
 	held                heldOrders
-	deferred            map[string]*deferred     // by the ID of the order, the first of its group
-	changes             map[string]*planChange   // of the plan, by the ID of the first order, until the venue has answered
-	uncancelled         map[string]cancelledLine // by order: its line before a client cancelled the order, until the venue has answered
-	levels              levels                   // see noteLevel
-	retries             map[string]*attempts     // of cancels during an owner's halt
-	pendingRetry        attempts                 // backoff of denials of orders that wait for the owner
+	deferred            map[string]*deferred        // by the ID of the order, the first of its group
+	changes             map[string]*planChange      // of the plan, by the ID of the first order, until the venue has answered
+	uncancelled         map[string]cancelledLine    // by order: its line before a client cancelled the order, until the venue has answered
+	levels              levels                      // see noteLevel
+	deployments         map[string]guard.Deployment // that were started and have not ended, by ID; SetDeployments sets them
+	retries             map[string]*attempts        // of cancels during an owner's halt
+	pendingRetry        attempts                    // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
 	eventsSinceSnapshot int
 	snapshot            attempts  // backoff of snapshots

@@ -31,6 +31,9 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if err != nil {
 		return order.Placed{}, err
 	}
+	if err := checkDeploymentCaller(caller, r); err != nil {
+		return order.Placed{}, err
+	}
 	if r.Key != "" {
 		if p, found, err := d.findByKey(ctx, r); found || err != nil {
 			return p, err
@@ -244,7 +247,7 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 		r.Quantity = order.Unsized()
 	}
 	g := l.origin(caller, r)
-	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol))
+	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol, r.Deployment))
 	if denial := guard.Early(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
@@ -265,7 +268,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return failed(err)
 	}
 	l.learn(r.Symbol, m)
-	facts := l.withDryRuns(&r, l.facts(r.Symbol, m))
+	facts := l.withDryRuns(&r, l.facts(r.Symbol, r.Deployment, m))
 	sized, err := l.size(caller, &r, facts)
 	if err != nil {
 		return failed(err)
@@ -397,6 +400,7 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
 		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope, Evidence: r.Evidence, Conditions: r.Conditions,
+		Deployment: r.Deployment,
 	}
 	if g.Evidence == nil {
 		g.Evidence = order.Unanswered(r.Because, "Another rule denied the order first.")
@@ -408,5 +412,5 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked, Evidence: g.Evidence, Conditions: g.Conditions}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Deployment: g.Deployment, Sizing: g.Sizing, Asked: g.Asked, Evidence: g.Evidence, Conditions: g.Conditions}
 }

@@ -99,7 +99,7 @@ func (l *loop) proposeEntry(p *proposal) {
 	p.intent = intent(*g)
 	g.Edge = guard.Edge(l.cfg.Policy, p.intent, p.facts)
 	if g.Role == order.Entry {
-		p.lines = append(l.lines(g.Symbol), order.Line{ID: g.ID, Side: g.Side, Protect: g.Protect, By: g.ID})
+		p.lines = append(l.lines(g.Symbol), order.Line{ID: g.ID, Side: g.Side, Protect: g.Protect, By: g.ID, Deployment: g.Deployment})
 		if g.Protect.HasStop() {
 			p.intent.Stops = l.stopsWith(g.Symbol, p.lines, p.ends)
 		}
@@ -114,7 +114,7 @@ func (l *loop) proposeExit(p *proposal, leg string) {
 	g.Parent = leg
 	p.facts = p.facts.Without(p.ends)
 	p.intent = intent(*g)
-	for _, id := range l.book.Shortened(g.Symbol, cmp.Or(g.Parent, g.ID), g.Side.Opposite(), g.Quantity) {
+	for _, id := range l.book.Shortened(g.Symbol, cmp.Or(g.Parent, g.ID), g.Deployment, g.Side.Opposite(), g.Quantity) {
 		p.ends = append(p.ends, l.lineOrders(g.Symbol, id)...)
 	}
 	if lines := l.lines(g.Symbol); trails(lines) && len(p.ends) > 0 {
@@ -142,11 +142,11 @@ func (l *loop) lineOrders(s market.Symbol, line string) []order.Order {
 // the target of the first line that it concerns; what the line has beside it goes with it.
 func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	before, c := l.lines(r.Symbol), l.changeOf(p.asked, r, leg)
-	bare := decimal.Max(l.book.Bare(r.Symbol).Sub(l.exiting(r.Symbol)), decimal.Zero)
+	bare := decimal.Max(l.book.Bare(r.Symbol, r.Deployment).Own.Sub(l.exiting(r.Symbol, r.Deployment)), decimal.Zero)
 	after, concerned, ok := c.Apply(before, bare)
 	if !ok {
 		p.orders, p.intent = []order.Origin{p.asked}, intent(p.asked)
-		p.intent.Unclear = slices.DeleteFunc(before, func(l order.Line) bool { return !l.Quantity.IsPositive() })
+		p.intent.Unclear = slices.DeleteFunc(before, func(l order.Line) bool { return !l.Quantity.IsPositive() || l.Deployment != r.Deployment })
 		return
 	}
 	p.lines, p.change = after, &planChange{c, before, concerned}
@@ -183,8 +183,9 @@ func (l *loop) renewable(s market.Symbol, lines []order.Line, ids []string) []or
 func (l *loop) changeOf(g order.Origin, r order.Request, leg string) order.Change {
 	s := r.Symbol
 	return order.Change{
-		ID: g.ID, Side: g.Side.Opposite(), Line: cmp.Or(leg, l.refusedLine(s, r.Quantity)), Quantity: r.Quantity, Protect: r.Protect,
+		ID: g.ID, Side: g.Side.Opposite(), Line: cmp.Or(leg, l.refusedLine(s, r.Deployment, r.Quantity)), Quantity: r.Quantity, Protect: r.Protect,
 		Step: l.instruments[s].Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s),
+		Deployment: r.Deployment,
 	}
 }
 
@@ -193,12 +194,12 @@ func linesNamed(lines []order.Line, ids []string) []order.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(l order.Line) bool { return !slices.Contains(ids, l.ID) })
 }
 
-// refusedLine returns the line of a quantity whose stop the venue refused: a stop of that quantity is for
+// refusedLine returns the line of a deployment and a quantity whose stop the venue refused: a stop of that quantity is for
 // it. It is "" if there is none.
-func (l *loop) refusedLine(s market.Symbol, quantity decimal.Decimal) string {
+func (l *loop) refusedLine(s market.Symbol, deployment string, quantity decimal.Decimal) string {
 	covers, _ := l.covers(s)
 	for _, c := range covers {
-		if c.Newest.Refused() != "" && order.RoundDown(c.Lacks, l.instruments[s].Step).Equal(quantity) {
+		if c.Deployment == deployment && c.Newest.Refused() != "" && order.RoundDown(c.Lacks, l.instruments[s].Step).Equal(quantity) {
 			return c.ID
 		}
 	}
@@ -241,7 +242,7 @@ func swapRoles(orders []order.Origin, asked order.Origin) {
 	name := id.Derived("leg", asked.ID, target.Role.String())
 	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Sizing = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Sizing
 	stop.Evidence, stop.Policy, stop.Scope = asked.Evidence, asked.Policy, asked.Scope
-	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder}
+	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder, Deployment: target.Deployment}
 	target.ID, target.Group.Name, stop.Group.Name = name, name, name
 }
 
@@ -323,11 +324,13 @@ func (l *loop) lines(s market.Symbol) []order.Line {
 	return lines
 }
 
-// exiting returns how much of a position orders close that are on their way.
-func (l *loop) exiting(s market.Symbol) decimal.Decimal {
+// exiting returns how much of a position orders of a deployment close that are on their way.
+func (l *loop) exiting(s market.Symbol, deployment string) decimal.Decimal {
 	var sum decimal.Decimal
 	for _, o := range l.book.Closing(s) {
-		sum = sum.Add(o.Remaining())
+		if l.book.DeploymentOf(o) == deployment {
+			sum = sum.Add(o.Remaining())
+		}
 	}
 	return sum
 }

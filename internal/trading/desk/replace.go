@@ -26,6 +26,8 @@ func (l *loop) replacedOrders(p *proposal, r order.Request) (line string, err er
 		return "", e
 	case old.External:
 		return "", bad(fault.Unsupported, "external_order", "replaces: order %s was placed outside candela. Cancel it at %s. Nothing was done.", old.ID, old.Broker)
+	case l.book.DeploymentOf(old) != r.Deployment:
+		return "", bad(fault.Conflict, "deployment_order", "replaces: order %s %s. Nothing was done.", old.ID, l.whoseText(old))
 	case old.Status.Final() && len(l.openExits(old)) > 0:
 		legs := l.openExits(old)
 		e := bad(fault.Conflict, "order_closed", "replaces: order %s is %v, and its %s can be replaced. Use replaces %s. Nothing was done.", old.ID, old.Status, names(legs), legs[0].ID)
@@ -79,7 +81,7 @@ func (l *loop) replaceable(r order.Request) (ids []string, text string) {
 	slices.SortStableFunc(open, func(a, b order.Order) int { return b.Created.Compare(a.Created) })
 	slices.SortStableFunc(open, func(a, b order.Order) int { return cmp.Compare(a.Role, b.Role) })
 	for _, o := range open {
-		if o.Symbol == r.Symbol && o.Side == r.Spec("", "").Side && !o.External && !l.waitsForEntry(o) && len(found) < maxCandidates {
+		if o.Symbol == r.Symbol && o.Side == r.Spec("", "").Side && !o.External && l.book.DeploymentOf(o) == r.Deployment && !l.waitsForEntry(o) && len(found) < maxCandidates {
 			found = append(found, o)
 			ids = append(ids, o.ID)
 		}

@@ -166,7 +166,7 @@ func (l *loop) placedOrigin(caller principal.Caller, r order.Request, found orde
 		return l.origin(caller, r), nil
 	}
 	l.learn(r.Symbol, m)
-	facts, asked := l.facts(r.Symbol, m), r
+	facts, asked := l.facts(r.Symbol, r.Deployment, m), r
 	if bought, cost := filledIn(found); bought.IsPositive() && r.Type == order.Market {
 		asked.Type, asked.Price = order.Limit, cost.DivRound(bought, 8)
 	}

@@ -54,11 +54,12 @@ func approvalKeys() []policyKey {
 }
 
 // NeedsApproval reports whether an order that Check passes must wait for the owner. One
-// that only reduces a position never does.
+// that only reduces a position never does, nor does one of a deployment: the owner approved its orders up to
+// its limits when it was started.
 func NeedsApproval(p Policy, in Intent, f Facts) bool {
 	q := newCheck(p, State{}, in, f)
 	a := p.Approval
-	return a.on() && !q.closes() && (a.Above.exceeded(q.notional(q.Quantity)) || a.RiskAbove.exceeded(q.risk()))
+	return a.on() && in.Deployment == "" && !q.closes() && (a.Above.exceeded(q.notional(q.Quantity)) || a.RiskAbove.exceeded(q.risk()))
 }
 
 // Review is how an order that waits for the owner stands now.

@@ -30,6 +30,11 @@ func TestDocs_MatchTables(t *testing.T) {
 	for _, r := range guard.Rules(p) {
 		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Limit, r.Denies)
 	}
+	var deployments strings.Builder
+	deployments.WriteString("| Rule | Limit | Denies |\n|---|---|---|\n")
+	for _, r := range guard.DeploymentRules(p) {
+		fmt.Fprintf(&deployments, "| `%s` | %s | %s |\n", r.Name, r.Limit, r.Denies)
+	}
 	causes.WriteString("| Restriction | State | Default limit | When | Lifted |\n|---|---|---|---|---|\n")
 	for _, c := range guard.Restrictions(p) {
 		fmt.Fprintf(&causes, "| `%s` | %v | %s | %s | %s |\n", c.Kind, c.Level, c.Limit, c.When, c.Lifted)
@@ -41,6 +46,7 @@ func TestDocs_MatchTables(t *testing.T) {
 		fmt.Fprintf(&settings, "| `%s` | %s | %s |\n", s.Name, s.Value, s.Means)
 	}
 	want = between(t, want, "<!-- settings:", settings.String())
+	want = between(t, want, "<!-- deployment rules:", deployments.String())
 	want = between(t, want, "<!-- causes:", causes.String())
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

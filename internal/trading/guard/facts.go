@@ -47,17 +47,17 @@ func (x Prices) feeRate(p Policy, s market.Symbol, asset string, quoteRate decim
 }
 
 // GatherEarly returns the facts that Early needs: the counts of open and recent orders, and what
-// is held and may be traded in the symbol.
-func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
-	f := Facts{Now: now, Recent: recent(b, now), Held: b.Position(s).Quantity}
+// is held and may be traded in the symbol, of a deployment, "" for a client.
+func GatherEarly(b *order.Book, now time.Time, s market.Symbol, deployment string) Facts {
+	f := Facts{Now: now, Recent: recent(b, now), Held: b.Part(s, deployment)}
 	var sum pending
 	entries := entries(b)
 	for o := range f.open(b, s, "") {
-		if o.Symbol == s && !waits(o, entries) {
+		if o.Symbol == s && b.DeploymentOf(o) == deployment && !waits(o, entries) {
 			sum.add(o, decimal.Zero)
 		}
 	}
-	sum.addUnreported(b, s, decimal.Zero)
+	sum.addUnreported(own(b, b.Unreported(s), deployment), decimal.Zero)
 	f.OpenBuy, f.OpenSell = sum.buy, sum.sell
 	return f
 }
@@ -102,35 +102,41 @@ func recent(b *order.Book, now time.Time) []Recent {
 			continue // it was requested with the first of its group
 		}
 		if o.Status != order.New && !o.External {
-			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule, Unfilled: o.Status.Final() && o.Claimed.IsZero(), Sizing: o.Sizing, Asked: o.Asked})
+			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Deployment: o.Deployment, Rule: o.Denial.Rule, Unfilled: o.Status.Final() && o.Claimed.IsZero(), Sizing: o.Sizing, Asked: o.Asked})
 		}
 	}
 	return all
 }
 
-// Gather returns the facts for an order in a symbol.
+// Gather returns the facts for an order of a client in a symbol.
 func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode) Facts {
-	return gather(p, b, x, s, mode, "")
+	return gather(p, b, x, s, mode, "", "")
+}
+
+// GatherOf returns the facts for an order of a deployment, "" for a client.
+func GatherOf(deployment string, p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode) Facts {
+	return gather(p, b, x, s, mode, deployment, "")
 }
 
 // GatherAgain returns the facts for an order that the book has and that is judged again
 // with its group. It has no recent orders: the client requests nothing now.
 func GatherAgain(p Policy, b *order.Book, x Prices, o order.Order) Facts {
-	f := gather(p, b, x, o.Symbol, o.Mode, o.ID)
+	f := gather(p, b, x, o.Symbol, o.Mode, b.DeploymentOf(o), o.ID)
 	f.Recent = nil
 	return f
 }
 
-func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode, judged string) Facts {
+func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode, deployment, judged string) Facts {
 	f := Facts{
 		Now: x.Now, Quote: x.Quotes[s], Instrument: x.Instruments[s], Rate: x.quoteRate(p, s, mode),
-		Held: b.Position(s).Held(x.Instruments[s].Base), Recent: recent(b, x.Now),
+		Held: b.Part(s, deployment), Recent: recent(b, x.Now),
 	}
-	f.Entry, _ = b.Position(s).Average()
+	f.shared(b, s, deployment)
 	sums := make(map[market.Symbol]*pending)
 	for _, pos := range b.Positions() {
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
+	var mine pending // the same of the orders of those whose order it is
 	entries, open := entries(b), make(map[market.Symbol][]order.Order)
 	for o := range f.open(b, s, judged) {
 		open[o.Symbol] = append(open[o.Symbol], o)
@@ -141,19 +147,25 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 			continue
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
-		if o.Symbol == s && givesWay(o, f.Held) {
+		if o.Symbol != s || b.DeploymentOf(o) != deployment {
+			continue
+		}
+		mine.add(o, decimal.Zero)
+		if givesWay(o, f.Held) {
 			f.Exits = append(f.Exits, o)
 		}
 	}
-	f.Filling = filling(open[s], f.Held)
+	f.Filling = filling(own(b, open[s], deployment), f.Held)
+	mine.addUnreported(own(b, b.Unreported(s), deployment), decimal.Zero)
+	f.OpenBuy, f.OpenSell = mine.buy, mine.sell
 	for sym, sum := range sums {
-		sum.addUnreported(b, sym, x.Quotes[sym].Last)
+		sum.addUnreported(b.Unreported(sym), x.Quotes[sym].Last)
 		rate := x.quoteRate(p, sym, mode)
 		f.Traded = f.Traded.Add(sum.worth.Mul(rate))
 		risk := openRisk{policy: p, limits: p.For(sym), book: b, quote: x.Quotes[sym], inst: x.Instruments[sym]}
 		f.OpenRisk = f.OpenRisk.Add(risk.of(b.Position(sym), open[sym]).Mul(rate))
 		if sym == s {
-			f.OpenBuy, f.OpenSell = sum.buy, sum.sell
+			f.OthersBuy, f.OthersSell = sum.buy.Sub(mine.buy), sum.sell.Sub(mine.sell)
 			continue
 		}
 		f.Others = f.Others.Add(sum.exposure(x.Quotes[sym].Last).Mul(rate))
@@ -237,8 +249,8 @@ func (n *pending) add(o order.Order, last decimal.Decimal) {
 }
 
 // addUnreported adds what ended orders have traded by fills that are not known yet.
-func (n *pending) addUnreported(b *order.Book, s market.Symbol, last decimal.Decimal) {
-	for _, o := range b.Unreported(s) {
+func (n *pending) addUnreported(ended []order.Order, last decimal.Decimal) {
+	for _, o := range ended {
 		o.Group = order.Group{}
 		n.add(o, last)
 	}

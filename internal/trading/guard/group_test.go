@@ -68,7 +68,7 @@ func TestGather_GroupsOfOrders(t *testing.T) {
 			if !f.OpenBuy.Equal(dec(tc.buy)) || !f.OpenSell.Equal(dec(tc.sell)) || !f.Traded.Equal(dec(tc.traded)) {
 				t.Errorf("may buy %v, sell %v, worth %v; want %s, %s, %s", f.OpenBuy, f.OpenSell, f.Traded, tc.buy, tc.sell, tc.traded)
 			}
-			early := guard.GatherEarly(a.book, noon, symbol)
+			early := guard.GatherEarly(a.book, noon, symbol, "")
 			if f.SymbolOrders != tc.ofSymbol || f.OpenOrders != tc.together || early.SymbolOrders != tc.ofSymbol || early.OpenOrders != tc.together {
 				t.Errorf("%d and %d orders, early %d and %d; want %d and %d", f.SymbolOrders, f.OpenOrders, early.SymbolOrders, early.OpenOrders, tc.ofSymbol, tc.together)
 			}

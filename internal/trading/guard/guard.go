@@ -35,6 +35,8 @@ type Intent struct {
 	Sizing order.Sizing // as the client said it
 	Asked  order.Terms  // of an order with a Sizing, what was said beside it
 
+	Deployment string // whose order it is, "" for a client's
+
 	Evidence   []order.Evidence // what was found of its claims
 	Conditions []order.Evidence // and of the owner's conditions
 }
@@ -46,10 +48,18 @@ type Facts struct {
 	Instrument provider.Instrument // the venue's filters; zero ones are not checked
 	Rate       decimal.Decimal     // of the symbol's quote currency in the account's; zero if unknown
 
-	Held     decimal.Decimal // of the symbol, negative when short
+	Held     decimal.Decimal // of the symbol, negative when short: by the deployment whose order it is, else by no deployment
 	Entry    decimal.Decimal // average price of what is held; zero without
 	OpenBuy  decimal.Decimal // what open orders in the symbol may still buy, and ended ones have by fills that are not known yet
 	OpenSell decimal.Decimal // what they may still sell, and have sold
+
+	OthersHeld decimal.Decimal // the rest of the position in the symbol
+	OthersBuy  decimal.Decimal // OpenBuy of all other orders in it
+	OthersSell decimal.Decimal // OpenSell of these
+	Shares     []order.Share   // the deployments that hold something of OthersHeld, and after them what none of them holds
+
+	Started *Deployment  // whose order it is; nil if it is a client's, or if no such deployment was started
+	Running []Deployment // the others in the symbol, by ID
 
 	SymbolOrders int             // open orders in the symbol
 	OpenOrders   int             // open orders in total
@@ -75,6 +85,8 @@ type Recent struct {
 	Token string
 	At    time.Time
 	Rule  string // that denied it, "" for none
+
+	Deployment string // whose order it was
 
 	Unfilled bool // it ended without a fill
 
@@ -183,17 +195,11 @@ func (q *orderCheck) fresh() bool {
 // last price if that is higher. A market order may trade beyond the last price, or the
 // stop price that it waits for, by the price band.
 func (q *orderCheck) worst() decimal.Decimal {
-	last := decimal.Max(q.Quote.Last, q.StopPrice)
-	switch {
-	case q.Type == order.Limit && q.Side == order.Buy:
-		return q.Price
-	case q.Type == order.Limit:
-		return decimal.Max(q.Price, last)
-	case q.limits.PriceBandPct.Off:
-		return last
-	default:
-		return last.Add(percent(last, q.limits.PriceBandPct.Value))
+	price := q.plainPrice()
+	if q.Type == order.Limit || q.limits.PriceBandPct.Off {
+		return price
 	}
+	return price.Add(percent(price, q.limits.PriceBandPct.Value))
 }
 
 // notional returns the value of a quantity in the account's currency.
@@ -203,11 +209,12 @@ func (q *orderCheck) notional(quantity decimal.Decimal) decimal.Decimal {
 
 // exposure returns the possible position with all open orders, before and after this one.
 func (q *orderCheck) exposure() (before, after decimal.Decimal) {
+	held := q.Held.Add(q.OthersHeld)
 	if q.Side == order.Buy {
-		before = q.Held.Add(q.OpenBuy)
+		before = held.Add(q.OpenBuy).Add(q.OthersBuy)
 		return before, before.Add(q.Quantity)
 	}
-	before = q.Held.Sub(q.OpenSell)
+	before = held.Sub(q.OpenSell).Sub(q.OthersSell)
 	return before, before.Sub(q.Quantity)
 }
 

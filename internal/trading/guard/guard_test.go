@@ -40,7 +40,7 @@ func TestCheck_Refuses(t *testing.T) {
 			t.Errorf("%s: the client sees %+v", name, e)
 		}
 	}
-	for _, r := range guard.Rules(guard.Default()) {
+	for _, r := range append(guard.Rules(guard.Default()), guard.DeploymentRules(guard.Default())...) {
 		if !covered[r.Name] {
 			t.Errorf("no case for the rule %s", r.Name)
 		}

@@ -31,10 +31,18 @@ type rule struct {
 	check  func(*orderCheck) *Denial
 }
 
-// Rules returns every rule with its limit, in the order in which Check applies them.
+// Rules returns every rule for the orders of clients with its limit, in the order in which Check applies them.
+// Those of DeploymentRules come after reducing.
 func Rules(p Policy) []Rule {
+	return documented(p, func(name string) bool { return !ofDeployments(name) })
+}
+
+func documented(p Policy, shown func(name string) bool) []Rule {
 	table, keys := make([]Rule, 0, len(rules())), policyKeys()
 	for _, r := range rules() {
+		if !shown(r.name) {
+			continue
+		}
 		fixed := r.name != entryKey && !slices.ContainsFunc(keys, func(k policyKey) bool { return k.key == r.name })
 		table = append(table, Rule{r.name, r.limit(p), r.denies, fixed})
 	}
@@ -263,7 +271,7 @@ func checkRate(q *orderCheck) *Denial {
 }
 
 func checkDuplicate(q *orderCheck) *Denial {
-	if q.Key != "" {
+	if q.Key != "" || q.Deployment != "" {
 		return nil
 	}
 	window := q.policy.DuplicateWindow
@@ -272,7 +280,7 @@ func checkDuplicate(q *orderCheck) *Denial {
 		if r.Unfilled && q.exits() {
 			continue // nothing was closed
 		}
-		if r.Rule == "" && age < window && r.Symbol == q.Symbol && q.repeats(r) {
+		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Deployment == q.Deployment && q.repeats(r) {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
 				Text: fmt.Sprintf("Duplicate of order %s, placed %v ago. If you want a second order, give each one its own idempotency_key.", r.ID, age.Round(time.Millisecond)),

@@ -84,6 +84,7 @@ func refusals() map[string]refusal {
 	maps.Copy(all, protectiveRefusals())
 	maps.Copy(all, evidenceRefusals())
 	maps.Copy(all, perpetualRefusals())
+	maps.Copy(all, deploymentRefusals())
 	return all
 }
 

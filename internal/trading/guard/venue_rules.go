@@ -21,7 +21,7 @@ func venueRules() []rule {
 			"While the trading state is REDUCING, every order that does not only reduce a position.",
 			checkReducing,
 		},
-	}, perpetualRules(), exitRules(), []rule{
+	}, deploymentRules(), perpetualRules(), exitRules(), []rule{
 		{
 			"allow_short", false, func(p Policy) string { return strconv.FormatBool(p.AllowShort) },
 			"A sell of more than is held and not yet being sold, unless short positions are allowed.",

@@ -41,6 +41,7 @@ type Book struct {
 	replacers      map[string][]string        // IDs of the orders that were to replace an order
 	trades         map[string]string          // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
+	books          books                                       // of deployments
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
 	newest         int64                                       // newest day of turnover
 	adjusted       int                                         // number of adjustments, which makes their keys unique
@@ -72,7 +73,7 @@ func NewBook(owner principal.Owner) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), unreported: make(map[string]bool), keys: make(map[string]string),
 		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), replacers: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
-		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
+		turnover: make(map[int64]map[market.Symbol]decimal.Decimal), books: newBooks(),
 	}
 }
 
@@ -100,6 +101,9 @@ func (b *Book) Apply(e Event) error {
 		return nil
 	case e.Kind == KindFunded:
 		b.fund(*e.Funding)
+		return nil
+	case e.Kind == KindAssigned:
+		b.assign(e)
 		return nil
 	}
 	was, known := b.orders[o.ID]
@@ -133,6 +137,9 @@ func (b *Book) next(e Event) (Order, error) {
 			return Order{}, fmt.Errorf("funding without a symbol or a time, or out of bounds: %w", ErrMalformed)
 		}
 		return Order{}, nil
+	}
+	if e.Kind == KindAssigned {
+		return Order{}, e.Assignment.check()
 	}
 	if e.Kind == KindAdjusted {
 		if a := e.Adjustment; a == nil || a.Symbol.IsZero() || !within(maxFactDigits, a.Quantity, a.Price) {
@@ -188,6 +195,7 @@ func (b *Book) fund(f Funding) {
 		return
 	}
 	b.move(f.Symbol, m)
+	b.share(f.Symbol, "", m)
 }
 
 // turnoverDays is how many days of turnover are kept: today and yesterday, for late fills.
@@ -195,11 +203,13 @@ const turnoverDays = 2
 
 func (b *Book) addMove(f Fill) {
 	b.trades[f.Key()] = f.OrderID
-	m := moveOf(f)
+	m, owner := moveOf(f), ""
 	if o, ok := b.orders[f.OrderID]; ok {
 		m.Order, m.Reason = o.ID, cmp.Or(f.Cause, o.closes())
+		owner = b.DeploymentOf(o)
 	}
 	b.move(f.Symbol, m)
+	b.share(f.Symbol, owner, m)
 }
 
 func (b *Book) move(s market.Symbol, m move) {
@@ -233,7 +243,7 @@ func (b *Book) adjust(e Event) {
 	if a.Quantity.IsPositive() {
 		side = Sell
 	}
-	b.shorten(a.Symbol, "", side, a.Quantity.Abs())
+	b.shorten(a.Symbol, "", "", side, a.Quantity.Abs())
 	b.tidy(a.Symbol)
 }
 
@@ -242,6 +252,7 @@ func (b *Book) reset(survivors []string) {
 	clear(b.venueIDs)
 	clear(b.trades)
 	clear(b.positions)
+	b.books.clear()
 	for _, id := range survivors {
 		o, ok := b.orders[id]
 		if !ok {

@@ -356,6 +356,7 @@ func (s *session) step() {
 		g := origin(fmt.Sprintf("o%03d", s.now), rapid.SampledFrom([]order.Side{order.Buy, order.Sell}).Draw(t, "side"), "1")
 		g.Quantity = drawDecimal(t, "quantity", 1000)
 		g.Symbol = rapid.SampledFrom([]market.Symbol{symbol("BTCUSDT"), symbol("AAPL")}).Draw(t, "symbol")
+		g.Deployment = rapid.SampledFrom([]string{"", "", "d1", "d2"}).Draw(t, "deployment")
 		if !s.keyless {
 			g.Key = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "key")
 		}

@@ -16,6 +16,8 @@ type Change struct {
 	Step     decimal.Decimal // of quantities at the venue; zero for any
 	Slack    decimal.Decimal // how much more than there is may be asked for: a fee was taken from it
 	Least    decimal.Decimal // less than this is not traded, so no line is left with it
+
+	Deployment string // that asks, "" for none: the lines of others stay as they are
 }
 
 // Apply returns the lines after the change, and the IDs of those that it concerns. It returns false
@@ -25,7 +27,9 @@ func (c Change) Apply(lines []Line, bare decimal.Decimal) (after []Line, concern
 	after = slices.Clone(lines)
 	whole := bare
 	for _, l := range lines {
-		whole = whole.Add(l.Quantity)
+		if c.owns(l) {
+			whole = whole.Add(l.Quantity)
+		}
 	}
 	bare = RoundDown(bare, c.Step)
 	switch i := c.chosen(lines, bare); {
@@ -33,7 +37,7 @@ func (c Change) Apply(lines []Line, bare decimal.Decimal) (after []Line, concern
 		return nil, nil, false
 	case c.Line == "" && c.means(whole):
 		for i := range after {
-			if after[i].Quantity.IsPositive() {
+			if after[i].Quantity.IsPositive() && c.owns(after[i]) {
 				after[i] = after[i].With(c.Protect, c.ID)
 				concerned = append(concerned, after[i].ID)
 			}
@@ -100,11 +104,17 @@ func (c Change) undone(l, was Line) Line {
 // the only one of this quantity, to the step before nearly. Of several of them it is the only one without
 // a stop.
 func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
-	if c.Line != "" {
-		return lineIndex(lines, c.Line)
+	if i := lineIndex(lines, c.Line); c.Line != "" {
+		if i >= 0 && !c.owns(lines[i]) {
+			return -1
+		}
+		return i
 	}
 	var held, same, exact, lacking []int
 	for i, l := range lines {
+		if !c.owns(l) {
+			continue
+		}
 		if l.Quantity.IsPositive() {
 			held = append(held, i)
 		}
@@ -142,8 +152,11 @@ func (c Change) means(all decimal.Decimal) bool {
 
 // line returns a new line.
 func (c Change) line(quantity decimal.Decimal) Line {
-	return Line{ID: c.ID, Side: c.Side, Quantity: quantity, Protect: c.Protect, By: c.ID}
+	return Line{ID: c.ID, Side: c.Side, Quantity: quantity, Protect: c.Protect, By: c.ID, Deployment: c.Deployment}
 }
+
+// owns reports whether a line is for what those who ask hold.
+func (c Change) owns(l Line) bool { return l.Deployment == c.Deployment }
 
 // RoundDown returns a quantity on the venue's step, at most d.
 func RoundDown(d, step decimal.Decimal) decimal.Decimal {

@@ -31,31 +31,19 @@ func (b *Book) Planned() []market.Symbol {
 // Lines returns the plan in force, oldest first: the recorded one less what was closed since. They
 // are never for more than is held. A line whose entry has brought nothing yet has no quantity.
 func (b *Book) Lines(s market.Symbol) []Line {
-	held := b.Position(s).Quantity
-	left := held.Abs()
+	h := b.holding(s)
 	lines := slices.Clone(b.plans[s])
 	for i := range slices.Backward(lines) {
 		l := &lines[i]
-		if held.Sign() != int(l.Side.Sign()) {
-			l.Quantity = decimal.Zero
-		}
-		l.Quantity = decimal.Max(decimal.Min(l.Quantity, left), decimal.Zero)
-		left = left.Sub(l.Quantity)
+		l.Quantity = decimal.Max(decimal.Min(l.Quantity, h.most(l.Side, l.Deployment)), decimal.Zero)
+		h.trade(l.Deployment, l.Side.Opposite(), l.Quantity)
 	}
 	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) })
 }
 
-// Bare returns how much of a position no line is for.
-func (b *Book) Bare(s market.Symbol) decimal.Decimal {
-	return bare(b.Position(s).Quantity, b.Lines(s))
-}
-
-func bare(held decimal.Decimal, lines []Line) decimal.Decimal {
-	left := held.Abs()
-	for _, l := range lines {
-		left = left.Sub(decimal.Max(l.Quantity, decimal.Zero))
-	}
-	return decimal.Max(left, decimal.Zero)
+// Bare returns how much of a position no line is for, of what a deployment holds, "" for none, and of the rest.
+func (b *Book) Bare(s market.Symbol, deployment string) Uncovered {
+	return b.holding(s).bare(b.Lines(s), deployment)
 }
 
 // Due returns the lines for which the venue should have orders now: those in force, less what
@@ -66,23 +54,24 @@ func (b *Book) Due(s market.Symbol) []Line {
 }
 
 // due is Due with what is then held.
-func (b *Book) due(s market.Symbol) (lines []Line, held decimal.Decimal) {
-	held, lines = b.Position(s).Quantity, b.Lines(s)
+func (b *Book) due(s market.Symbol) (lines []Line, held holding) {
+	held, lines = b.holding(s), b.Lines(s)
 	for _, o := range append(b.Unreported(s), b.Closing(s)...) {
-		if held.Sign() == -int(o.Side.Sign()) {
-			lines = Shorten(lines, o.Line(), o.Side.Opposite(), o.Remaining(), bare(held, lines))
-			held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
+		if held.all.Sign() == -int(o.Side.Sign()) {
+			owner := b.DeploymentOf(o)
+			lines = Shorten(lines, o.Line(), owner, o.Side.Opposite(), o.Remaining(), held.bare(lines, owner))
+			held.trade(owner, o.Side, o.Remaining())
 		}
 	}
 	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) }), held
 }
 
-// Shortened returns the IDs of the lines, as Due returns them, that an order would shorten which closes
-// a part of a position now.
-func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity decimal.Decimal) []string {
+// Shortened returns the IDs of the lines, as Due returns them, that an order of a deployment would shorten which
+// closes a part of a position now.
+func (b *Book) Shortened(s market.Symbol, named, deployment string, side Side, quantity decimal.Decimal) []string {
 	due, held := b.due(s)
 	var ids []string
-	for i, l := range Shorten(due, named, side, quantity, bare(held, due)) {
+	for i, l := range Shorten(due, named, deployment, side, quantity, held.bare(due, deployment)) {
 		if !l.Quantity.Equal(due[i].Quantity) {
 			ids = append(ids, l.ID)
 		}
@@ -157,7 +146,7 @@ func (b *Book) follow(o Order, f Fill) {
 		i := lineIndex(lines, o.Line())
 		lines[i].Quantity = lines[i].Quantity.Sub(f.Quantity)
 	default:
-		b.shorten(f.Symbol, o.Line(), f.Side.Opposite(), f.Quantity.Add(f.FeeInBase()))
+		b.shorten(f.Symbol, o.Line(), b.DeploymentOf(o), f.Side.Opposite(), f.Quantity.Add(f.FeeInBase()))
 		b.reopen(o, f)
 	}
 	b.tidy(f.Symbol)
@@ -186,13 +175,13 @@ func (b *Book) reopen(o Order, f Fill) {
 			room = room.Sub(exit.Filled)
 		}
 		part := decimal.Min(left, room)
-		if entry.Side != f.Side || entry.Protect.IsZero() || !part.IsPositive() {
+		if entry.Side != f.Side || entry.Protect.IsZero() || !part.IsPositive() || b.DeploymentOf(entry) != b.DeploymentOf(o) {
 			continue
 		}
 		if left = left.Sub(part); i >= 0 {
 			lines[i].Quantity = lines[i].Quantity.Add(part)
 		} else {
-			b.plans[f.Symbol] = append(lines, Line{ID: id, Side: entry.Side, Quantity: part, Protect: entry.Protect, By: id})
+			b.plans[f.Symbol] = append(lines, Line{ID: id, Side: entry.Side, Quantity: part, Protect: entry.Protect, By: id, Deployment: b.DeploymentOf(entry)})
 		}
 	}
 }
@@ -206,10 +195,11 @@ func (b *Book) extend(o Order, f Fill) {
 		owed := decimal.Min(brought, lines[i].Quantity.Neg())
 		lines[i].Quantity, brought = lines[i].Quantity.Add(owed), brought.Sub(owed)
 	}
-	before := b.certain(f.Symbol).Sub(brought.Mul(decimal.NewFromInt(f.Side.Sign())))
-	if before.Sign() == -int(f.Side.Sign()) {
-		closed := decimal.Min(before.Abs(), brought)
-		lines = Shorten(lines, "", f.Side.Opposite(), closed, bare(before, lines))
+	before, owner := b.certain(f.Symbol), b.DeploymentOf(o)
+	before.trade(owner, f.Side.Opposite(), brought)
+	if before.all.Sign() == -int(f.Side.Sign()) {
+		closed := decimal.Min(before.all.Abs(), brought)
+		lines = Shorten(lines, "", owner, f.Side.Opposite(), closed, before.bare(lines, owner))
 		brought = brought.Sub(closed)
 		b.plans[f.Symbol] = lines
 	}
@@ -217,28 +207,29 @@ func (b *Book) extend(o Order, f Fill) {
 	case i >= 0:
 		lines[i].Quantity = lines[i].Quantity.Add(brought)
 	case known && !o.Protect.IsZero(): // more came after its line had ended
-		b.plans[f.Symbol] = append(lines, Line{ID: o.ID, Side: o.Side, Quantity: brought, Protect: o.Protect, By: o.ID})
+		b.plans[f.Symbol] = append(lines, Line{ID: o.ID, Side: o.Side, Quantity: brought, Protect: o.Protect, By: o.ID, Deployment: owner})
 	}
 }
 
 // shorten changes the plan by what was closed of a position, whose quantity is that after it.
-func (b *Book) shorten(s market.Symbol, line string, side Side, quantity decimal.Decimal) {
+func (b *Book) shorten(s market.Symbol, line, deployment string, side Side, quantity decimal.Decimal) {
 	lines := b.plans[s]
 	if len(lines) == 0 { // after a late fill the position costs all its newest moves
 		return
 	}
-	if held := b.certain(s).Add(quantity.Mul(decimal.NewFromInt(side.Sign()))); held.Sign() == int(side.Sign()) {
-		b.plans[s] = Shorten(lines, line, side, quantity, bare(held, lines))
+	held := b.certain(s)
+	if held.trade(deployment, side, quantity); held.all.Sign() == int(side.Sign()) {
+		b.plans[s] = Shorten(lines, line, deployment, side, quantity, held.bare(lines, deployment))
 	}
 }
 
 // certain returns what is held of a symbol with the fills of entries that have not been reported: a line whose
 // stop or target has closed more than is known to have come is below zero by that much.
-func (b *Book) certain(s market.Symbol) decimal.Decimal {
-	held := b.Position(s).Quantity
+func (b *Book) certain(s market.Symbol) holding {
+	held := b.holding(s)
 	for _, l := range b.plans[s] {
 		if l.Quantity.IsNegative() {
-			held = held.Sub(l.Quantity.Mul(decimal.NewFromInt(l.Side.Sign())))
+			held.trade(l.Deployment, l.Side, l.Quantity.Neg())
 		}
 	}
 	return held
@@ -251,7 +242,7 @@ func (b *Book) tidy(s market.Symbol) {
 	if len(lines) == 0 {
 		return
 	}
-	flat := b.Position(s).Quantity.IsZero() && b.certain(s).IsZero() && !b.unsettled(s)
+	flat := b.Position(s).Quantity.IsZero() && b.certain(s).all.IsZero() && !b.unsettled(s)
 	b.plans[s] = slices.DeleteFunc(lines, func(l Line) bool {
 		return !b.filling(l.ID) && (flat || !l.Quantity.IsPositive() || l.Protect.IsZero())
 	})

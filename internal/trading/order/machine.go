@@ -142,7 +142,7 @@ func legal(s Status, k Kind) bool {
 		return sent(s)
 	case KindResized:
 		return sent(s) && !s.Final()
-	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindTrailed, KindFunded:
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindTrailed, KindFunded, KindAssigned:
 	}
 	return false
 }
@@ -217,7 +217,7 @@ func step(o Order, e Event) (Order, error) {
 		return group(o, e)
 	case KindResized:
 		return resize(o, e)
-	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindFunded: // never legal
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindFunded, KindAssigned: // never legal
 	}
 	return o, nil
 }
@@ -405,13 +405,14 @@ const (
 	KindAdjusted      // a position changed without an order: Adjustment
 	KindVenueReset    // the venue deleted the account's history: Survivors
 	KindFunded        // a position in a perpetual future paid or received: Funding
+	KindAssigned      // units passed between the book of a deployment and what no deployment holds: Assignment
 )
 
 // Event is one change of an order or position. Stored events never change, and folding
 // them in stored order always gives the same book.
 type Event struct {
 	Kind       Kind            `json:"kind"`
-	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted, KindVenueReset, KindPlanned and KindFunded
+	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted, KindVenueReset, KindPlanned, KindFunded and KindAssigned
 	At         time.Time       `json:"at"`                 // local time; FromReport sets the venue's time
 	VenueAt    time.Time       `json:"venue_at,omitzero"`  // venue's time, of its reports
 	VenueID    string          `json:"venue_id,omitempty"`
@@ -430,6 +431,7 @@ type Event struct {
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
 	Plan       *Plan           `json:"plan,omitempty"`
 	Funding    *Funding        `json:"funding,omitempty"`
+	Assignment *Assignment     `json:"assignment,omitempty"`
 	ByOwner    bool            `json:"by_owner,omitempty"` // of a cancel: the owner asked for it, not a client
 	Survivors  []string        `json:"kept,omitempty"`     // IDs of the orders that the venue still has
 }
@@ -443,6 +445,8 @@ func (e Event) About() string {
 		return e.Plan.Symbol.String()
 	case e.Funding != nil:
 		return e.Funding.Symbol.String()
+	case e.Assignment != nil:
+		return "deployment " + e.Assignment.Deployment
 	default:
 		return e.OrderID
 	}

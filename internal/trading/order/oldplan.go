@@ -35,7 +35,7 @@ func (b *Book) OldPlan(s market.Symbol) []Line {
 		}
 		l := lines[o.Line()]
 		if l == nil {
-			l = &Line{ID: o.Line(), Side: o.Side.Opposite(), By: deskClient}
+			l = &Line{ID: o.Line(), Side: o.Side.Opposite(), By: deskClient, Deployment: o.Deployment}
 			lines[l.ID] = l
 		}
 		if o.IsStop() {

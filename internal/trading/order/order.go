@@ -265,6 +265,8 @@ type Origin struct {
 	Evidence   []Evidence `json:"evidence,omitempty"`         // what was found of the claims with which it was placed
 	Conditions []Evidence `json:"entry_conditions,omitempty"` // what was found of the owner's own conditions
 	NoEvidence bool       `json:"no_evidence,omitempty"`      // it only reduces a position, and has no claim where the owner asks for one
+
+	Deployment string `json:"deployment,omitempty"` // ID of the deployment of a strategy whose order it is; "" for none
 }
 
 // Head returns the ID of the order that the order belongs to, its own if it belongs to none.

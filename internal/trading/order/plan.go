@@ -20,6 +20,8 @@ type Line struct {
 	Protect  Protection      `json:"protect,omitzero"` // zero only while its entry is open
 	Best     decimal.Decimal `json:"best,omitzero"`    // the best price that its trail has followed; zero if unknown
 	By       string          `json:"by,omitempty"`     // ID of the order that last changed its prices, or "candela"
+
+	Deployment string `json:"deployment,omitempty"` // whose part of the position it is for; "" for what no deployment holds
 }
 
 // Plan is all lines of a symbol after a change, oldest first.
@@ -103,8 +105,9 @@ func (l Line) With(p Protection, by string) Line {
 func (o Order) Line() string { return cmp.Or(o.Parent, o.Group.Name, o.ID) }
 
 // Shorten returns lines after a part of a position was closed: first the line that is named, then
-// what no line is for, then the oldest line.
-func Shorten(lines []Line, named string, side Side, quantity, bare decimal.Decimal) []Line {
+// what no line is for, then the oldest line. What a deployment closes is its own first, and what others close is
+// first what no deployment holds.
+func Shorten(lines []Line, named, deployment string, side Side, quantity decimal.Decimal, bare Uncovered) []Line {
 	after := slices.Clone(lines)
 	take := func(from *decimal.Decimal) {
 		part := decimal.Max(decimal.Min(*from, quantity), decimal.Zero)
@@ -113,10 +116,14 @@ func Shorten(lines []Line, named string, side Side, quantity, bare decimal.Decim
 	if i := lineIndex(after, named); i >= 0 && after[i].Side == side {
 		take(&after[i].Quantity)
 	}
-	take(&bare)
-	for i := range after {
-		if after[i].Side == side {
-			take(&after[i].Quantity)
+	for _, own := range []bool{true, false} {
+		if take(&bare.Own); !own {
+			take(&bare.Others)
+		}
+		for i := range after {
+			if after[i].Side == side && (after[i].Deployment == deployment || !own) {
+				take(&after[i].Quantity)
+			}
 		}
 	}
 	return after
@@ -125,9 +132,9 @@ func Shorten(lines []Line, named string, side Side, quantity, bare decimal.Decim
 // Rest returns lines after an exit turned out to wait for its price: what is left of it is the target
 // of the parts that it was to close. name returns the ID of a new line for a part of another; "" stands
 // for what no line is for.
-func Rest(lines []Line, o Order, bare decimal.Decimal, name func(line string) string) []Line {
+func Rest(lines []Line, o Order, deployment string, bare Uncovered, name func(line string) string) []Line {
 	side := o.Side.Opposite()
-	short := Shorten(lines, o.Line(), side, o.Remaining(), bare)
+	short := Shorten(lines, o.Line(), deployment, side, o.Remaining(), bare)
 	var after []Line
 	left := o.Remaining()
 	for i, l := range lines {
@@ -140,8 +147,8 @@ func Rest(lines []Line, o Order, bare decimal.Decimal, name func(line string) st
 			after = append(after, l)
 		}
 	}
-	if left = decimal.Min(left, bare); left.IsPositive() {
-		after = append(after, Line{ID: name(""), Side: side, Quantity: left, Protect: Protection{TakeProfit: o.Price}, By: o.ID})
+	if left = decimal.Min(left, bare.Own); left.IsPositive() {
+		after = append(after, Line{ID: name(""), Side: side, Quantity: left, Protect: Protection{TakeProfit: o.Price}, By: o.ID, Deployment: deployment})
 	}
 	return after
 }

@@ -88,7 +88,7 @@ func TestShorten_Random(t *testing.T) {
 	drawPlans(t, func(t *testing.T, d *drawn) {
 		t.Helper()
 		named, quantity, was := d.any(), d.quantity(), linesText(d.lines)
-		after := order.Shorten(d.lines, named, order.Buy, quantity, d.bare)
+		after := order.Shorten(d.lines, named, "", order.Buy, quantity, order.Uncovered{Own: d.bare})
 		if linesText(d.lines) != was || len(after) != len(d.lines) {
 			t.Errorf("the lines were %s, and are %s", was, linesText(d.lines))
 		}
@@ -113,7 +113,7 @@ func TestShorten_Random(t *testing.T) {
 				t.Errorf("%v of %s closes %s to %v, want %v", quantity, named, l.ID, l.Quantity, want[l.ID])
 			}
 		}
-		other := order.Shorten(d.lines, named, order.Sell, quantity, decimal.Zero)
+		other := order.Shorten(d.lines, named, "", order.Sell, quantity, order.Uncovered{})
 		if linesText(other) != was {
 			t.Errorf("an exit of the other side leaves %s", linesText(other))
 		}
@@ -129,8 +129,8 @@ func TestRest_Random(t *testing.T) {
 		g := origin("exit", order.Sell, d.quantity().String())
 		g.Role, g.ReduceOnly, g.Price, g.Parent = order.Exit, true, dec("70"), d.any()
 		o := sent(g)
-		after := order.Rest(d.lines, o, d.bare, func(line string) string { return "rest of " + line })
-		short := order.Shorten(d.lines, o.Line(), order.Buy, o.Quantity, d.bare)
+		after := order.Rest(d.lines, o, "", order.Uncovered{Own: d.bare}, func(line string) string { return "rest of " + line })
+		short := order.Shorten(d.lines, o.Line(), "", order.Buy, o.Quantity, order.Uncovered{Own: d.bare})
 		if got, want := total(after, decimal.Zero), decimal.Min(total(d.lines, d.bare), total(d.lines, decimal.Zero).Add(decimal.Min(d.bare, o.Quantity))); got.GreaterThan(want) {
 			t.Errorf("the lines are for %v, want %v at most", got, want)
 		}
@@ -188,7 +188,7 @@ func TestChange_Random(t *testing.T) {
 		if got := linesText(c.Undo(after, d.lines, concerned)); got != was {
 			t.Errorf("undone it is %s, and was %s", got, was)
 		}
-		closed := order.Shorten(after, "", order.Buy, d.quantity(), decimal.Zero)
+		closed := order.Shorten(after, "", "", order.Buy, d.quantity(), order.Uncovered{})
 		undone := c.Undo(closed, d.lines, concerned)
 		for _, l := range undone {
 			if before := find(d.lines, l.ID); l.ID == "new" || !reflect.DeepEqual(before.Protect, l.Protect) || l.Quantity.GreaterThan(before.Quantity) {
@@ -246,7 +246,7 @@ func TestDue_LeavesOutExits(t *testing.T) {
 		}
 	}
 	due("e0 2, e1 3")
-	if got := strings.Join(w.Shortened(s, "", order.Buy, dec("3")), " "); got != "e0 e1" {
+	if got := strings.Join(w.Shortened(s, "", "", order.Buy, dec("3")), " "); got != "e0 e1" {
 		t.Errorf("an exit of 3 would shorten %q", got)
 	}
 	x := origin("x", order.Sell, "3")

@@ -131,6 +131,7 @@ type move struct {
 	Order    string          `json:"order,omitempty"`
 	Reason   string          `json:"reason,omitempty"` // of a trade that it makes
 	Funding  decimal.Decimal `json:"funding,omitzero"` // of a payment, which trades nothing
+	Forced   bool            `json:"forced,omitempty"` // in the book of a deployment: it is of the account, and counts as far as the book holds something then
 }
 
 // moveOf returns the move of a fill.
@@ -147,12 +148,13 @@ const trackMoves = 512
 // track is a position with its newest moves. Realised profit depends on the order of the
 // trades, and fills may be reported in any order, so moves are applied by time.
 type track struct {
-	Base    Position `json:"base"`             // without Recent
-	Past    earned   `json:"past,omitzero"`    // by the moves in Base
-	Recent  []move   `json:"recent,omitempty"` // by time and key
-	now     Position // Base and the first count moves of Recent
-	count   int      // 0 after a late move; position applies the rest
-	summed  Position // Base and the first counted moves of Recent
+	Base    Position  `json:"base"`             // without Recent
+	Past    earned    `json:"past,omitzero"`    // by the moves in Base
+	Recent  []move    `json:"recent,omitempty"` // by time and key
+	Since   time.Time `json:"since,omitzero"`   // of the book of a deployment: trades that were closed before it are forgotten
+	now     Position  // Base and the first count moves of Recent
+	count   int       // 0 after a late move; position applies the rest
+	summed  Position  // Base and the first counted moves of Recent
 	counted int
 	newer   earned // by these; what was earned is asked for less often than the position
 }
@@ -214,6 +216,13 @@ func (p Position) Charges() Charges { return Charges{Fees: p.FeesBeside(), Worth
 
 // apply returns the position after a move, and what it took out of the position before.
 func (m *move) apply(p Position) (Position, *Trade) {
+	if m.Forced {
+		own, ok := m.ofBook(p)
+		if !ok {
+			return p, nil
+		}
+		m = own
+	}
 	if !m.Funding.IsZero() {
 		p.Funding, p.Funded = p.Funding.Add(m.Funding), m.At
 		p.Carried = p.Carried.add(Charges{Funding: m.Funding}) // one that comes after the close is borne by the next trade

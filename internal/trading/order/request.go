@@ -34,6 +34,10 @@ type Request struct {
 	Scope       string          `json:"Scope,omitempty"`    // of the token that asked; no term of the order
 	Because     []Claim         `json:"Because,omitempty"`  // why the order is right; the desk judges them
 
+	// Deployment is the ID of the deployment of a strategy that asks, "" for everybody else. No client can give it: only the
+	// part of the program that runs deployments sets it.
+	Deployment string `json:"Deployment,omitempty"`
+
 	Evidence   []Evidence `json:"-"` // what the desk found of Because
 	Conditions []Evidence `json:"-"` // what it found of the owner's conditions
 }
@@ -63,7 +67,7 @@ func (r Request) Matches(o Order) bool {
 	}
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
 		asked == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Sizing.Equal(o.Sizing) &&
-		matches(r.Because, o.Evidence)
+		r.Deployment == o.Deployment && matches(r.Because, o.Evidence)
 }
 
 // Spec returns the order that is sent for the request, or the first of its group: the entry

@@ -17,7 +17,7 @@ import (
 )
 
 // snapshotVersion is the version of snapshotJSON. Other versions are not read; the events are.
-const snapshotVersion = 3 // 2 has no trades
+const snapshotVersion = 4 // 3 has no books of deployments, 2 no trades
 
 // snapshotJSON is the stored form of a Book, without what follows from the orders
 // except for the effects of a venue reset.
@@ -28,6 +28,8 @@ type snapshotJSON struct {
 	Unnamed  []string                 `json:"unnamed,omitempty"`  // IDs of orders that lost their venue ID
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
 	Tracks   []track                  `json:"tracks,omitempty"`   // by symbol
+	Books    []bookTrack              `json:"books,omitempty"`    // of deployments, by ID and symbol
+	Released []string                 `json:"released,omitempty"` // IDs of deployments whose books were given up
 	Plans    []Plan                   `json:"plans,omitempty"`    // by symbol
 	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
 	Newest   int64                    `json:"newest,omitempty"`
@@ -93,6 +95,7 @@ func (b *Book) toJSON() snapshotJSON {
 		s.Tracks = append(s.Tracks, *t)
 	}
 	slices.SortFunc(s.Tracks, func(x, y track) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
+	s.Books, s.Released = b.books.toJSON(), b.books.released()
 	for symbol, lines := range b.plans {
 		s.Plans = append(s.Plans, Plan{symbol, lines})
 	}
@@ -160,6 +163,7 @@ func (s *snapshotJSON) book() (*Book, error) {
 		t.again()
 		b.positions[t.Base.Symbol] = &t
 	}
+	b.books = readBooks(s.Books, s.Released)
 	for _, p := range s.Plans {
 		b.plans[p.Symbol] = p.Lines
 	}

@@ -48,7 +48,13 @@ func text(t *rapid.T, b *order.Book) string {
 // more lets happen what session leaves out: adjustments and wipes.
 func (s *session) more() {
 	s.step()
-	switch rapid.IntRange(0, 15).Draw(s.t, "more") {
+	switch rapid.IntRange(0, 17).Draw(s.t, "more") {
+	case 3:
+		s.apply(s.at(order.Event{Kind: order.KindAssigned, Assignment: &order.Assignment{
+			Deployment: "d1", Symbol: symbol("BTCUSDT"), Quantity: drawDecimal(s.t, "assigned", 1000).Neg(), Price: drawDecimal(s.t, "for", 1000),
+		}}))
+	case 4:
+		s.apply(s.at(order.Event{Kind: order.KindAssigned, Assignment: &order.Assignment{Deployment: "d2", Released: true}}))
 	case 0:
 		s.apply(s.at(order.Event{Kind: order.KindAdjusted, Adjustment: &order.Adjustment{
 			Symbol: symbol("BTCUSDT"), Quantity: drawDecimal(s.t, "adjusted", 1000).Neg(), Price: drawDecimal(s.t, "at", 1000),

@@ -32,7 +32,7 @@ func Kinds() []string {
 	return []string{
 		"created", "denied", "sent", "unsent", "lost", "gone", "accepted", "fill", "claimed", "cancel_asked",
 		"cancel_failed", "canceled", "expired", "rejected", "doubted", "confirmed", "grouped", "resized",
-		"held", "triggered", "approval_asked", "approved", "trailed", "planned", "adjusted", "wiped", "funded",
+		"held", "triggered", "approval_asked", "approved", "trailed", "planned", "adjusted", "wiped", "funded", "assigned",
 	}
 }
 

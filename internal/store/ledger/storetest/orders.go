@@ -340,7 +340,7 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 	kind := rapid.SampledFrom([]order.Kind{
 		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted,
 		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelRequested, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
-		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset, order.KindPlanned, order.KindFunded,
+		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset, order.KindPlanned, order.KindFunded, order.KindAssigned,
 	}).Draw(rt, "kind")
 	switch kind {
 	case order.KindCreated:
@@ -348,7 +348,7 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 		if rapid.Bool().Draw(rt, "keyed") {
 			e = keyed(e, "key "+id)
 		}
-		e.Origin.External = rapid.Bool().Draw(rt, "external")
+		e.Origin.External, e.Origin.Deployment = rapid.Bool().Draw(rt, "external"), drawDeployment(rt)
 		return e
 	case order.KindFill:
 		trade := strconv.Itoa(rapid.IntRange(1, 12).Draw(rt, "trade"))
@@ -359,6 +359,12 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 		return order.Event{Kind: kind, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(int64(n-30), -2), Price: decimal.New(1, 0)}}
 	case order.KindFunded:
 		return order.Event{Kind: kind, At: start(), Funding: &order.Funding{Symbol: orderSymbol(), At: start().Add(time.Duration(n%5) * time.Hour), Rate: decimal.New(1, -4), Mark: decimal.New(50, 0), Amount: decimal.New(int64(n-30), -4)}}
+	case order.KindAssigned:
+		a := order.Assignment{Deployment: drawDeployment(rt)}
+		if a.Released = a.Deployment == "d2" && n%3 == 0; !a.Released {
+			a.Symbol, a.Quantity, a.Price = orderSymbol(), decimal.New(int64(n-30), -2), decimal.New(1, 0)
+		}
+		return order.Event{Kind: kind, At: start(), Assignment: &a}
 	case order.KindPlanned:
 		line := order.Line{ID: id, Side: order.Buy, Quantity: decimal.New(int64(n), -1), Protect: order.Protection{StopLoss: decimal.New(int64(n+1), -5)}, By: id}
 		return planned(slices.Repeat([]order.Line{line}, rapid.IntRange(0, 1).Draw(rt, "lines"))...)
@@ -371,6 +377,11 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 		}
 		return e
 	}
+}
+
+// drawDeployment draws whose order it is.
+func drawDeployment(rt *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "d1", "d2"}).Draw(rt, "deployment")
 }
 
 func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner principal.Owner) {
@@ -400,6 +411,9 @@ func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner principal.O
 		rt.Fatal(diff)
 	}
 	if diff := cmp.Diff(book.Lines(orderSymbol()), replayed.Lines(orderSymbol()), cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatal(diff)
+	}
+	if diff := cmp.Diff([]order.DeploymentBook{book.Of("d1"), book.Of("d2")}, []order.DeploymentBook{replayed.Of("d1"), replayed.Of("d2")}, cmpopts.EquateEmpty()); diff != "" {
 		rt.Fatal(diff)
 	}
 	if !slices.EqualFunc(book.Open(), replayed.Open(), func(a, b order.Order) bool { return a.ID == b.ID }) {

@@ -186,7 +186,7 @@ func (d *draft) apply(e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, d.create(e)
-	case order.KindAdjusted, order.KindPlanned, order.KindFunded:
+	case order.KindAdjusted, order.KindPlanned, order.KindFunded, order.KindAssigned:
 		return true, refusedEvent(order.NewBook(d.owner).Check(e)) // positions and plans are not stored here
 	case order.KindVenueReset:
 		return true, d.resetTrades(e.Survivors)
