@@ -250,6 +250,13 @@ func (c *compiler) inputPlace(in *check.Input, v Value) *float64 {
 			return c.price(i)
 		}
 	}
+	if in.Kind == "symbol" && (v.Set || !in.Default.NA) {
+		text := in.Default.Str
+		if v.Set {
+			text = v.Str
+		}
+		return c.m.temp.add(c.text(c.m.named(text)))
+	}
 	if !v.Set {
 		return c.constant(&in.Default)
 	}
@@ -257,4 +264,14 @@ func (c *compiler) inputPlace(in *check.Input, v Value) *float64 {
 		return c.m.temp.add(c.text(v.Str))
 	}
 	return c.m.temp.add(v.Num)
+}
+
+// named returns a symbol with its venue, as TradingView hands an input to a script, which may take it apart. One without is
+// given the chart's; a request still leaves the choice to where bars come from.
+func (m *Machine) named(symbol string) string {
+	if symbol == "" || m.venue == "" || strings.Contains(symbol, ":") {
+		return symbol
+	}
+	m.short[m.venue+":"+symbol] = symbol
+	return m.venue + ":" + symbol
 }

@@ -222,3 +222,33 @@ plot(s)`,
 		})
 	}
 }
+
+// TestInput_SymbolHasAVenue takes the symbol of an input apart and requests it.
+func TestInput_SymbolHasAVenue(t *testing.T) {
+	t.Parallel()
+	env := hourly()
+	env.Symbol = eval.Symbol{Ticker: "BTCUSDT", Prefix: "BINANCE"}
+	var asked []eval.Frame
+	env.Outside = func(f eval.Frame) (*eval.Outside, error) {
+		asked = append(asked, f)
+		return nil, nil
+	}
+	m := compile(t, `//@version=6
+indicator("t")
+a = input.symbol("ETHUSDT"), b = input.symbol("NYSE:IBM"), c = input.symbol("BTCUSDT"), none = input.symbol("")
+v = request.security(a, "60", close), w = request.security(b, "60", close), own = request.security(c, "60", close)
+inner = request.security(b, "60", a == "BINANCE:ETHUSDT" ? 1 : 0, ignore_invalid_symbol = true)
+plot(str.split(a, ":").get(1) == "ETHUSDT" and c == syminfo.tickerid and none == "" and b == "NYSE:IBM" ? own : na)
+`, env)
+	b := ramp(1)[0]
+	if err := m.Keep(b); err != nil || m.Outputs()[0].Values[0] != b.C {
+		t.Errorf("got %v, %v, want %v", m.Outputs()[0].Values, err, b.C)
+	}
+	var names []string
+	for _, f := range asked {
+		names = append(names, f.Symbol)
+	}
+	if got := strings.Join(names, " "); got != "ETHUSDT NYSE:IBM NYSE:IBM" {
+		t.Errorf("asked for %s", got)
+	}
+}

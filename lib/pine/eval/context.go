@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -81,6 +82,7 @@ func (c *compiler) requestSymbol(q *check.Request, call *check.Call) (symbol str
 // it wants Heikin-Ashi bars.
 func (c *compiler) ownSymbol(name string) (symbol string, smooth bool) {
 	name, smooth = strings.CutPrefix(name, heikinAshi)
+	name = cmp.Or(c.m.short[name], name)
 	if s := &c.m.env.Symbol; name == s.Ticker || name == s.id() {
 		name = ""
 	}
@@ -110,6 +112,7 @@ func (c *compiler) firstText(q *check.Request, arg check.Expr) (text string, ok 
 	env.Outside, env.Bars = nil, nil
 	scratch := newMachine(c.prog, env, c.m.meter)
 	scratch.inner, scratch.main, scratch.symbol = true, c.m.main, c.m.symbol
+	scratch.venue, scratch.short = c.m.venue, c.m.short
 	defer func() {
 		if _, failed := recover().(*Error); failed {
 			ok = false

@@ -138,16 +138,18 @@ type Machine struct {
 	confirmed  bool
 	closeTime  int64
 	meter      *meter
-	watching   bool            // this machine has started the watch of the meter
-	inner      bool            // the machine of a request, whose bars are part of another's
-	main       market.Interval // the chart's, also in the machine of a request
-	symbol     string          // of the bars, empty for the chart's
-	left       int64           // steps until the next look at the clock
-	reserve    int64           // steps of this bar after that
-	budget     int64           // steps of this bar at its begin
-	base       int64           // steps of each bar, for what is not counted while it runs
-	spent      int64           // steps of kept bars
-	total      int64           // steps of all bars
+	watching   bool              // this machine has started the watch of the meter
+	inner      bool              // the machine of a request, whose bars are part of another's
+	main       market.Interval   // the chart's, also in the machine of a request
+	symbol     string            // of the bars, empty for the chart's
+	venue      string            // the prefix of the chart's symbol, also in the machine of a request
+	short      map[string]string // symbols of inputs without a venue, by what the script reads
+	left       int64             // steps until the next look at the clock
+	reserve    int64             // steps of this bar after that
+	budget     int64             // steps of this bar at its begin
+	base       int64             // steps of each bar, for what is not counted while it runs
+	spent      int64             // steps of kept bars
+	total      int64             // steps of all bars
 	place      syntax.Pos
 	failed     error
 	savedKeep  []float64
@@ -201,7 +203,7 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 }
 
 func newMachine(p *check.Program, env Env, t *meter) *Machine {
-	m := &Machine{prog: p, env: env, main: env.Interval, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
+	m := &Machine{prog: p, env: env, main: env.Interval, venue: env.Symbol.Prefix, short: map[string]string{}, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
 	if i := env.Interval; i.Even() || !i.Valid() {
 		m.evenStep = max(1, i.Seconds())
 	}

@@ -99,6 +99,7 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 	env.Limits.TotalSteps = 0
 	child := newMachine(c.prog, env, parent.meter)
 	child.inner, child.main, child.symbol = true, parent.main, cmp.Or(symbol, parent.symbol)
+	child.venue, child.short = parent.venue, parent.short
 	r := &request{m: parent, child: child, frame: f, gaps: q.Gaps, lookahead: q.Lookahead, at: q.Call.Where().From, feed: outside}
 	types := []*check.Type{q.Expr.Type()}
 	if types[0].Kind == check.TupleKind {
