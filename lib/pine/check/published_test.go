@@ -10,6 +10,8 @@ func TestCheck_TakesWhatPublishedScriptsWrite(t *testing.T) {
 		"gradient between levels":          "a = hline(1)\nb = hline(2)\nfill(a, b, 2, 1, color.red, color(na))",
 		"colour of the chart for a level":  "hline(0, color = chart.fg_color)",
 		"symbol of a loop to inherit":      "for s in array.from(\"A\", \"B\")\n    log.info(ticker.inherit(syminfo.tickerid, s))",
+		"symbol that is made on each bar":  "s = close > open ? \"A\" : \"B\"\nt = ticker.heikinashi(ticker.standard(ticker.new(syminfo.prefix(\"X:A\"), s, session.regular)))\nlog.info(ticker.modify(t, session.extended))",
+		"date of an input":                 "plot(timestamp(input.string(\"2024-01-02\", \"Date\")))",
 		"fraction as an offset":            "plot(close[bar_index / 2])",
 		"bars back in place of a session":  "plot(time(\"\", -5))",
 		"array of na with a written type":  "array<int> a = array.from(na, na)\nplot(a.get(0))",

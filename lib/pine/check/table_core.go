@@ -29,7 +29,7 @@ table(table x) series table
 linefill(linefill x) series linefill
 polyline(polyline x) series polyline
 max_bars_back(any var, const int num) void | none
-timestamp(const string dateString) const int | form=text
+timestamp(string dateString) int | form=text
 timestamp(int year, int month, int day, int hour = 0, int minute = 0, int second = 0) int
 timestamp(string timezone, int year, int month, int day, int hour = 0, int minute = 0, int second = 0) int | form=zone
 time(string timeframe, string? session, string? timezone, int? bars_back, int? timeframe_bars_back) series int
@@ -133,11 +133,11 @@ request.quandl(string ticker, any... rest) series float | refused the service ha
 request.seed(string source, any... rest) series float | refused candela has no seeds
 request.footprint(any... rest) series float | refused candela has no volume by price inside a bar
 request.currency_rate(string from, any... rest) series float | refused candela has no currency rates
-ticker.new(simple string prefix, simple string ticker, simple string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
-ticker.modify(string tickerid, string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
-ticker.standard(simple string? symbol) simple string
+ticker.new(string prefix, string ticker, string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) string
+ticker.modify(string tickerid, string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) string
+ticker.standard(string? symbol) string
 ticker.inherit(string from_tickerid, string symbol) string
-ticker.heikinashi(simple string symbol) simple string
+ticker.heikinashi(string symbol) string
 ticker.renko(any... rest) simple string | refused candela has no Renko bars
 ticker.linebreak(any... rest) simple string | refused candela has no line break bars
 ticker.kagi(any... rest) simple string | refused candela has no Kagi bars
