@@ -37,6 +37,8 @@ type loop struct {
 	barTrackers   map[alert.Dependency]*barTracker
 	subscriptions map[provider.Sub]*feedSubscription
 	extraSymbols  map[market.Symbol]bool // requested by Follow
+	streams       map[*barStream]bool    // of FollowBars
+	catchUps      chan struct{}          // slots of their reads
 
 	newFirings []alert.Firing // since the last commit
 	broken     outbox         // of alerts whose script failed, not stored yet
@@ -71,7 +73,7 @@ func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
 		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth), missingVenues: make(map[string]bool),
-		idle: make(map[string]alert.Alert), died: make(map[string]time.Time),
+		idle: make(map[string]alert.Alert), died: make(map[string]time.Time), streams: make(map[*barStream]bool), catchUps: make(chan struct{}, maxCatchingUp),
 	}
 }
 
@@ -131,6 +133,11 @@ func (l *loop) handleEvent(e *feed.Event) {
 	}
 	if s.bars != nil && !e.Ahead { // indicators wait for the bars before it
 		s.bars.handleEvent(l, e)
+	}
+	if !e.Ahead {
+		for _, f := range s.followers {
+			f.handleEvent(l, e)
+		}
 	}
 }
 
@@ -199,6 +206,7 @@ func (l *loop) onTick() {
 		}
 	}
 	l.resubscribe(now)
+	l.tendStreams(now)
 	l.retryScripts(now)
 	l.publishStatus(now)
 	if now.Sub(l.lastTick) > maxStall {
@@ -244,6 +252,9 @@ func (l *loop) saveWatermarks() {
 
 // close commits the last firings.
 func (l *loop) close() error {
+	for s := range l.streams {
+		l.endStream(s)
+	}
 	l.retryAt, l.broken.retry, l.reports.retry = time.Time{}, time.Time{}, time.Time{}
 	l.commit()
 	l.commitBroken()

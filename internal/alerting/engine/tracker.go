@@ -201,6 +201,7 @@ type feedSubscription struct {
 	sub        provider.Sub
 	prices     *priceTracker
 	bars       *barTracker
+	followers  []*follower
 	closed     int64 // the newest closed bar
 	subscribed bool
 	attempts   // to subscribe
@@ -213,13 +214,14 @@ func (l *loop) ensureSubscription(sub provider.Sub, since int64) *feedSubscripti
 		return s
 	}
 	s := &feedSubscription{sub: sub, closed: since, bars: l.barTrackers[alert.Dependency{Instrument: sub.Symbol, Interval: sub.Interval}]}
+	s.followers = l.followersOf(sub, since)
 	l.subscriptions[sub] = s
 	l.subscribe(s)
 	return s
 }
 
 func (l *loop) unsubscribeIfUnused(s *feedSubscription) {
-	if s.prices != nil || s.bars != nil {
+	if s.prices != nil || s.bars != nil || len(s.followers) > 0 {
 		return
 	}
 	delete(l.subscriptions, s.sub)

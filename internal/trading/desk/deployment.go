@@ -64,11 +64,34 @@ func (d *Desk) assign(ctx context.Context, by principal.Caller, a order.Assignme
 	}
 	var failed error
 	if err := d.do(ctx, func(l *loop) {
+		if failed = l.checkAssigned(a); failed != nil {
+			return
+		}
 		failed = l.commit(by, order.Event{Kind: order.KindAssigned, At: l.now(), Assignment: &a})
 	}); err != nil {
 		return err
 	}
 	return failed
+}
+
+// checkAssigned returns an error if units are to pass that nobody holds.
+func (l *loop) checkAssigned(a order.Assignment) error {
+	if a.Released {
+		return nil
+	}
+	from := l.book.Of(a.Deployment).Position(a.Symbol).Quantity.Neg() // of the book, as it would lose them
+	if from.Sign() != a.Quantity.Sign() {
+		from = decimal.Zero
+		for _, one := range l.book.Shares(a.Symbol) {
+			if one.Deployment == "" && one.Quantity.Sign() == a.Quantity.Sign() {
+				from = one.Quantity
+			}
+		}
+	}
+	if a.Quantity.Abs().GreaterThan(from.Abs()) {
+		return fault.Field("quantity", a.Quantity.String(), "at most "+from.String()+", which can pass")
+	}
+	return nil
 }
 
 // checkDeploymentCaller returns an error unless a request of a deployment comes from that deployment, and with a key,

@@ -190,6 +190,35 @@ func TestDeployment_Limits(t *testing.T) {
 	})
 }
 
+// TestDeployment_Assigned holds that units pass between a book and what no deployment holds, and no more than there are.
+func TestDeployment_Assigned(t *testing.T) {
+	t.Parallel()
+	inPaper(t, func(p *onPaper) {
+		p.runs()
+		p.byStrategy(buy("0.3"), "s1-a")
+		p.placed(buy("0.2"))
+		by, s := principal.Caller{Subject: owner}, papertest.BTCUSDT().Symbol
+		for quantity, want := range map[string]string{"0.3": "0.2", "-0.4": "-0.3"} {
+			if err := p.AssignUnits(p.t.Context(), by, "d1", s, dec(quantity), dec("50000")); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
+				p.t.Errorf("%s: %v", quantity, err)
+			}
+		}
+		for _, quantity := range []string{"0.2", "-0.4"} {
+			if err := p.AssignUnits(p.t.Context(), by, "d1", s, dec(quantity), dec("50000")); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+		p.stop()
+		p.open()
+		time.Sleep(2 * time.Second)
+		book, has, err := p.DeploymentBook(p.t.Context(), "d1", s)
+		if err != nil || !has.Equal(dec("0.1")) || !book.Position(s).Quantity.Equal(has) || len(book.Trades) != 1 {
+			p.t.Errorf("the book is %+v, %v", book, err)
+		}
+		p.wants(p.place(sell("0.4")), order.Filled)
+	})
+}
+
 // TestDeployment_LeavesOthersAlone holds that the book of an account without deployments is what it was: the same orders of a
 // client with a deployment beside it have the same lines, fills and results.
 func TestDeployment_LeavesOthersAlone(t *testing.T) {

@@ -363,10 +363,14 @@ func (b *Book) assign(e Event) {
 	b.tidy(a.Symbol)
 }
 
-// reassign changes the track of a book without a trade of the account.
+// reassign changes the track of a book without a trade of the account. It comes after every trade so far: its key is
+// above those of trades of the same moment.
 func (b *Book) reassign(t *track, at time.Time, quantity, price decimal.Decimal) {
 	b.adjusted++
-	t.addToBook(move{At: at, Key: fmt.Sprintf("assigned/%09d", b.adjusted), Quantity: quantity, Price: price, Reason: ByAdjustment})
+	if newest := t.position().Updated; newest.After(at) { // by the venue's clock
+		at = newest
+	}
+	t.addToBook(move{At: at, Key: fmt.Sprintf("~assigned/%09d", b.adjusted), Quantity: quantity, Price: price, Reason: ByAdjustment})
 }
 
 // release empties the book of a deployment without a profit or loss.
