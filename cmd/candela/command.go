@@ -41,6 +41,7 @@ func allCommands() []command {
 		{"Research", "scan", "INTERVAL [flags]", "List the symbols that meet a condition", scanHelp, research.Scan},
 		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
 		{"Trade", "alerts", "COMMAND", "List, show, cancel and resume alerts", alertsHelp, alerts()},
+		{"Trade", "strategies", "COMMAND", "List, start, pause and stop strategies that run by themselves", strategiesHelp, runStrategies()},
 		{"Trade", "trades", "[flags]", "List what each exit, stop or target earned", tradesHelp, records.Trades},
 		{"Trade", "console", "[flags]", "Open the owner's console in a browser", consoleHelp, openConsole},
 		{"Trade", "approvals", "[flags]", "List the orders that need your approval", approvalsHelp, approvals},

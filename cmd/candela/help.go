@@ -243,6 +243,25 @@ Flags:
 Example:
   candela refuse 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11 --reason "too large"
 `
+	strategiesHelp = `
+Commands:
+  list        strategies that run, wait for you or have ended, with how their models stand
+  show ID     one in JSON, with its terms and what it wanted at its newest bars
+  start ID    run a strategy that was proposed
+  decline ID  end a proposal
+  pause ID    pause a strategy; its bars are still computed
+  resume ID   let a paused one go on; what it wanted meanwhile does not count
+  stop ID     end a strategy for good
+
+An agent proposes a strategy with the tool propose_deployment; nothing runs until you start
+it. At the stage shadow it records the orders that it wants at each closed bar and sends
+none. These commands need a server that runs with --trade --strategies shadow. ID may be
+the name of the strategy.
+
+Flags:
+  --stage shadow  of start: how far it may go
+  --json          of list: JSON
+`
 	alertsHelp = `
 Commands:
   list       the alerts that wait, with those that nothing evaluates and why

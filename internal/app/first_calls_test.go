@@ -31,9 +31,15 @@ type program struct {
 // startProgram runs the program until the test ends.
 func startProgram(tb testing.TB, more ...string) *program {
 	tb.Helper()
+	return startIn(tb, filepath.Join(tb.TempDir(), "home"), more...)
+}
+
+// startIn is startProgram in a state directory.
+func startIn(tb testing.TB, home string, more ...string) *program {
+	tb.Helper()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	tb.Cleanup(venue.Close)
-	cfg := configure(tb, append([]string{"--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(tb.TempDir(), "home"), "--yahoo=false", "--binance-url=" + venue.URL}, more...)...)
+	cfg := configure(tb, append([]string{"--mcp", "--trade", "--toolsets=all", "--home", home, "--yahoo=false", "--binance-url=" + venue.URL}, more...)...)
 	in, feed := io.Pipe()
 	out, answers := io.Pipe()
 	done := make(chan error, 1)

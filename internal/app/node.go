@@ -61,7 +61,8 @@ type side struct {
 	// is traded, and reports false when that is not known before ctx ends.
 	status func(ctx context.Context) (desk.Status, []string, bool)
 
-	cursors sink.Store
+	cursors  sink.Store
+	journals store.Journals // of strategies; nil for replicas
 	// exclusive limits work to one replica at a time.
 	exclusive func(name string, run lifecycle.Work) lifecycle.Work
 	stats     func() (store.Stats, bool) // nil for replicas

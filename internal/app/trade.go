@@ -25,6 +25,7 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/policy"
+	"candela/internal/work/strategies"
 )
 
 // trading is the trading side of the program: a node's own parts, and those that are the
@@ -41,11 +42,12 @@ type trading struct {
 	accounts atomic.Pointer[accounts.Accounts] // those of many owners, instead of both; nil for one owner
 	clocks   map[string]provider.Clock         // of venues that keep their own time
 
-	receivers []sink.Target
-	senders   []*sink.Sink
-	notices   *sink.Outbox    // messages to the owner besides alerts
-	decider   sink.Decider    // what pressed buttons are passed to; nil for nothing
-	asker     *approval.Asker // asks the owner about orders; nil without a receiver
+	receivers  []sink.Target
+	senders    []*sink.Sink
+	strategies *strategies.Strategies // nil where none run
+	notices    *sink.Outbox           // messages to the owner besides alerts
+	decider    sink.Decider           // what pressed buttons are passed to; nil for nothing
+	asker      *approval.Asker        // asks the owner about orders; nil without a receiver
 }
 
 // newTrading builds the trading side over the bars. Nothing runs before its parts do.
@@ -128,7 +130,7 @@ func (t *trading) applyPolicy() func(context.Context) (policy.Status, error) {
 func (t *trading) tools() *tool.Trading {
 	return &tool.Trading{
 		Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Receipts: t.receipts, Tradable: t.tradable,
-		Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts},
+		Strategies: t.strategies, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts},
 	}
 }
 

@@ -192,7 +192,7 @@ func (t *toolset) control(rt Runtime) []lifecycle.Part {
 	pages := consolelocal.New(consolelocal.Config{Ports: ports, Version: rt.release(), Log: rt.Log, Pass: pass.Take})
 	socket := control.Server{
 		Home: rt.Config.Home, Log: rt.Log, Console: pages.Open, Pass: pass,
-		Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Trades: t.trading.tradeCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(),
+		Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Trades: t.trading.tradeCommands(rt), Strategies: t.trading.strategyCommands(), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(),
 	}
 	return []lifecycle.Part{{Name: "console", Run: pages.Run}, {Name: "control", Run: socket.Attempt}}
 }
@@ -259,18 +259,22 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		if err != nil {
 			return nil, err
 		}
-		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
+		t.streams, t.resources = t.trading.inbox, resource.New(t.trading.inbox)
 		charts.Alerts, charts.Account, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.alerts
 		sharing.Apart = rt.Apart
-		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
-	t.parts = append(t.parts, meterParts(t.meter)...)
 	charts.Turns = charting.NewTurns(sharing)
 	t.charting, t.library, t.symbols = charting.New(charts), cfg.Library, bars
 	cfg.Charting = t.charting
 	asked.Charting, asked.Library, asked.Scripts = cfg.Charting, cfg.Library, cfg.Scripts
 	t.research = research.New(asked)
 	cfg.Research = t.research
+	if t.trading != nil {
+		t.trading.newStrategies(rt, t.research)
+		cfg.Trading = t.trading.tools()
+		t.parts = append(t.parts, t.trading.parts(rt)...)
+	}
+	t.parts = append(t.parts, meterParts(t.meter)...)
 	if t.registry, err = tool.New(cfg); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ type Trading struct {
 	Network string // one of the broker's
 	Live    bool   // with real money
 	Policy  string // path of the file with the order policy
+
+	Strategies string // the highest stage at which strategies run by themselves, or off
 }
 
 // tradeSettings are the lines of the table about orders and single brokers.
@@ -36,6 +38,10 @@ func (c *Config) tradeSettings(p Parts) []Setting {
 			derive: func() string { return filepath.Join(c.Home, "policy.toml") },
 		},
 	}
+	table = append(table, Setting{
+		Name: "strategies", Arg: "STAGE", Default: StrategiesOff, value: textField(&c.Trading.Strategies, setting.Choice(StrategiesOff, "shadow")),
+		Doc: "highest stage of strategies that run by themselves: off or shadow",
+	})
 	for _, b := range p.Brokers {
 		if b.ChoosesNetwork() {
 			table = append(table, c.networkSetting(b))
@@ -51,9 +57,26 @@ func (c *Config) tradeSettings(p Parts) []Setting {
 // together.
 func tradeRules(p Parts) []rule {
 	return []rule{
-		needsTrade("broker"), needsTrade("live"), needsTrade("policy"),
+		needsTrade("broker"), needsTrade("live"), needsTrade("policy"), needsTrade("strategies"),
+		{anyService, []string{"trade", "strategies"}, strategiesForOne},
 		{anyService, []string{"trade", "live", "broker"}, func(c *Config) error { return liveNeedsBroker(c, p) }},
 	}
+}
+
+// StrategiesOff is the setting without strategies.
+const StrategiesOff = "off"
+
+// RunsStrategies reports whether strategies run by themselves.
+func (c *Config) RunsStrategies() bool {
+	return c.Trade && c.Trading.Strategies != StrategiesOff && c.Trading.Strategies != ""
+}
+
+// strategiesForOne refuses strategies where many owners or replicas share the work.
+func strategiesForOne(c *Config) error {
+	if !c.RunsStrategies() || !c.Shared() && !c.ManyOwners() {
+		return nil
+	}
+	return refused("strategies", "--strategies runs for one owner on one machine; leave it off with --nats-url or many owners")
 }
 
 // needsTrade refuses a flag that has no effect without --trade.

@@ -54,9 +54,10 @@ type Server struct {
 	Status     func(context.Context) (Status, error) // nil without --trade
 	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
 	ApplyPolicy func(context.Context) (policy.Status, error)
-	Owners      Owners // nil for one owner
-	Alerts      Alerts // nil without --trade
-	Trades      Trades // nil without --trade
+	Owners      Owners     // nil for one owner
+	Alerts      Alerts     // nil without --trade
+	Trades      Trades     // nil without --trade
+	Strategies  Strategies // nil without --strategies
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -187,6 +188,9 @@ func (s Server) handler() http.Handler {
 	}
 	if s.Trades != nil {
 		s.handleTrades(mux)
+	}
+	if s.Strategies != nil {
+		s.handleStrategies(mux)
 	}
 	if s.Pass != nil {
 		mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {

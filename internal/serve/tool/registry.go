@@ -25,6 +25,7 @@ import (
 	"candela/internal/trading/order"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
+	"candela/internal/work/strategies"
 	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -61,7 +62,7 @@ type Config struct {
 	TradingDisabled func() error
 }
 
-// Trading holds the services behind the trading tools. All are required.
+// Trading holds the services behind the trading tools. All but Strategies are required.
 type Trading struct {
 	Mode          order.Mode // of all orders
 	Orders        Orders
@@ -73,6 +74,7 @@ type Trading struct {
 	NotEvaluated  func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated; may be nil
 	Notifications Notifications
 	Subscriptions Subscriptions
+	Strategies    *strategies.Strategies // nil where none run
 
 	library ta.Library
 }
@@ -127,7 +129,7 @@ func New(cfg Config) (*Registry, error) {
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert().urgently(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), trading.getTrades(),
-	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}) {
+	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}, charts.strategyTools(trading)) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			r.absent = append(r.absent, absentTool{s.name, s.set})
 			continue

@@ -2,11 +2,12 @@ package tool
 
 // The names of the tool sets.
 const (
-	MarketSet   = "market"
-	AccountSet  = "account"
-	ScriptsSet  = "scripts"
-	ResearchSet = "research"
-	AllSets     = "all" // stands for every set there is
+	MarketSet     = "market"
+	AccountSet    = "account"
+	ScriptsSet    = "scripts"
+	ResearchSet   = "research"
+	StrategiesSet = "strategies"
+	AllSets       = "all" // stands for every set there is
 )
 
 // Toolset describes tools that are listed on request only.
@@ -22,5 +23,6 @@ func Toolsets() []Toolset {
 		{AccountSet, "get_account shows cash, equity, earnings, limits and the policy; get_trades lists what each exit earned"},
 		{ScriptsSet, "check_script, save_script and delete_script; stored Pine scripts in charts, alerts and back-tests"},
 		{ResearchSet, "run_backtest, test_alert, scan_symbols and get_report: what rules and alerts would have done, and which symbols meet a condition"},
+		{StrategiesSet, "propose_deployment, list_deployments, get_deployment and stop_deployment: strategies that run by themselves"},
 	}
 }

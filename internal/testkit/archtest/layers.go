@@ -28,7 +28,7 @@ func floors() [][]room {
 			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate", "operate/status", "operate/control"}},
 		},
-		{{"work", "what can be asked for, typed", []string{"work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
+		{{"work", "what can be asked for, typed", []string{"work/strategies", "work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
 		{{"store", "what survives a restart", []string{
 			"store/replica/audit store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
@@ -38,7 +38,7 @@ func floors() [][]room {
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/owner access/owners", "access/oauth", "access/cimd access/door access/metering access/plan access/upstream access/usage"}},
 		},
-		{{"trading", "orders, limits, accounts", []string{"trading/accounts trading/policy", "trading/desk", "trading/broker/*", "trading/venue", "trading/broker trading/guard", "trading/order", "trading/margin"}}},
+		{{"trading", "orders, limits, accounts", []string{"trading/accounts trading/policy", "trading/deploy trading/desk", "trading/broker/*", "trading/venue", "trading/broker trading/guard", "trading/order", "trading/margin"}}},
 		{
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},
@@ -63,7 +63,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/lifecycle", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/deploy", "trading/desk", "kit/lifecycle", "kit/shutdown",
 		"data/marketdata", "data/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "data/provider/*", "trading/broker/*",
 	}
 }

@@ -44,9 +44,10 @@ type Backtest struct {
 	Account
 	Sweep
 
-	ScriptName string          // of a stored script, in place of Script
-	Magnify    market.Interval // of the shorter bars along which orders fill; 0 is what a script declares
-	Seed       int             // of the random orders of trades; not negative
+	ScriptName string                           // of a stored script, in place of Script
+	Libraries  func(path string) (string, bool) // that scripts import; nil for those that are stored
+	Magnify    market.Interval                  // of the shorter bars along which orders fill; 0 is what a script declares
+	Seed       int                              // of the random orders of trades; not negative
 	Format     string
 }
 
@@ -153,7 +154,7 @@ func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p 
 	total, since := r.trials.Add(r.shape(), r.tries())
 	r.tried = r.trialsText(found, total, since.UTC().Format(time.DateOnly))
 	answer := r.answer(found, p)
-	out := &Answer{Report: r.report(found, p), Backtest: &answer, Format: r.Format}
+	out := &Answer{Report: r.report(found, p), Backtest: &answer, Format: r.Format, First: p.Bars.T[0], From: p.Bars.T[p.From]}
 	if err := out.Report.SetAnswer(answer); err != nil {
 		return nil, err
 	}

@@ -73,6 +73,8 @@ type Answer struct {
 	Alert    *AlertAnswer
 	Scan     *ScanAnswer
 
+	First, From int64 // of a back-test: the opens of the first bar, and of the first at which it could order
+
 	Format  string // that a back-test was asked for
 	Picture []byte // PNG, unless the format is the summary
 }

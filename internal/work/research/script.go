@@ -72,9 +72,12 @@ func (r *study) checkScript() (*pine.Program, []eval.Value, error) {
 	return program, inputs, err
 }
 
-// scriptLibrary returns the stored libraries, nil without the tool set of scripts.
+// scriptLibrary returns the libraries that scripts import, nil without the tool set of scripts.
 func (r *study) scriptLibrary() func(path string) (string, bool) {
-	if r.Scripts == nil {
+	switch {
+	case r.Libraries != nil:
+		return r.Libraries
+	case r.Scripts == nil:
 		return nil
 	}
 	return r.Scripts.Library

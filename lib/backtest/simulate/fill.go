@@ -24,6 +24,9 @@ type Lot struct {
 	funding float64 // of it, what was paid as funding
 }
 
+// Number returns the number of the trade, which no other one of the account has.
+func (l *Lot) Number() int { return l.entry }
+
 // see updates the excursions of an open trade.
 func (l *Lot) see(p float64) {
 	if (p-l.Best)*float64(l.Side) > 0 {

@@ -177,6 +177,9 @@ func (a *Account) AveragePrice() float64 {
 	return sum / qty
 }
 
+// Price returns the newest price: after a bar, its close.
+func (a *Account) Price() float64 { return a.price }
+
 // NetProfit returns the result of the closed trades after costs.
 func (a *Account) NetProfit() float64 { return a.realized }
 

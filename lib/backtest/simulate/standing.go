@@ -8,6 +8,7 @@ type Standing struct {
 	Kind     StandingKind
 	ID       string
 	From     string // of an exit or a close, the entry that it belongs to; "" for all
+	Trade    int    // of an exit, the number of the trade that it closes; 0 while it waits for its entry
 	Side     Side
 	Quantity float64 // of an exit that waits for its entry, what it names itself, else NaN
 	Closes   float64 // how much of Quantity closes what is held against it
@@ -76,7 +77,7 @@ func (a *Account) standingExits(o *order) []Standing {
 			continue
 		}
 		qty := a.cut(l.qty)
-		all = append(all, Standing{Kind: StandingExit, ID: o.id, From: a.named(l.entry), Side: -l.side, Quantity: qty, Closes: qty, Limit: l.limit, Stop: stop, Trails: !math.IsNaN(l.wake)})
+		all = append(all, Standing{Kind: StandingExit, ID: o.id, From: a.named(l.entry), Trade: l.entry, Side: -l.side, Quantity: qty, Closes: qty, Limit: l.limit, Stop: stop, Trails: !math.IsNaN(l.wake)})
 	}
 	for _, w := range a.orders {
 		if (w.kind == entryOrder || w.kind == plainOrder) && (o.from == "" || o.from == w.id) && w.qty > 0 {

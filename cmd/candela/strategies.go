@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"candela/cmd/candela/cli"
+
+	"candela/internal/app"
+	"candela/internal/trading/deploy"
+	"candela/internal/work/strategies"
+	"candela/lib/fault"
+)
+
+// runStrategies lists, shows and changes strategies that run by themselves.
+func runStrategies() cli.Runner {
+	acts := strategies.Acts()
+	subs := append(make([]cli.Subcommand, 0, 2+len(acts)), cli.Sub("list", listStrategies), cli.Sub("show", showStrategy))
+	for _, act := range acts {
+		subs = append(subs, cli.Sub(act, actOnStrategy(act)))
+	}
+	return cli.OneOf("strategies", subs...)
+}
+
+func listStrategies(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	in.Args = args
+	cfg, err := in.Flags("strategies list", "flags only")
+	if err != nil {
+		return err
+	}
+	all, err := app.Commands(cfg, in.Stderr).ListStrategies(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.PrintJSON(in.Stdout, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(in.Stdout, "No strategy is proposed or runs.")
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tNAME\tSTATE\tSYMBOL\tINTERVAL\tHOLDS\tNET\tTRADES\tWANTED")
+	for i := range all {
+		v := &all[i]
+		holds, net, trades := "", "", ""
+		if m := v.Model; m != nil {
+			holds, net, trades = strings.TrimSpace(m.Side+" "+positive(m.Quantity.String())), m.Net.StringFixed(2), strconv.Itoa(m.Trades)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", v.ID, fault.Clean(v.Name, 60), stateText(v), v.Symbol, v.Interval, holds, net, trades, v.Intents)
+	}
+	return table.Flush()
+}
+
+// positive returns a quantity, "" for none.
+func positive(quantity string) string {
+	if quantity == "0" {
+		return ""
+	}
+	return quantity
+}
+
+// stateText says where a strategy stands.
+func stateText(v *strategies.View) string {
+	text := v.State
+	if v.Stage != "" {
+		text += ", " + v.Stage
+	}
+	if v.Cause != "" {
+		text += " (" + strings.ReplaceAll(v.Cause, "_", " ") + ")"
+	}
+	return text
+}
+
+func showStrategy(ctx context.Context, in cli.Call) error {
+	id, rest := cli.CutWord(in.Args)
+	if id == "" {
+		return fault.Missing("strategies show ID", "an ID or a name that candela strategies list shows")
+	}
+	cfg, err := in.Config(rest)
+	if err != nil {
+		return err
+	}
+	one, err := app.Commands(cfg, in.Stderr).ShowStrategy(ctx, id)
+	if err != nil {
+		return err
+	}
+	return cli.PrintJSON(in.Stdout, one)
+}
+
+// actOnStrategy returns the command that changes a strategy.
+func actOnStrategy(act string) cli.Runner {
+	return func(ctx context.Context, in cli.Call) error {
+		stage := ""
+		rest, err := cli.CutFlags(in.Args, nil, []cli.Flag{cli.TextFlag("--stage", &stage, "shadow")})
+		if err != nil {
+			return err
+		}
+		id, rest := cli.CutWord(rest)
+		if id == "" {
+			return fault.Missing("strategies "+act+" ID", "an ID or a name that candela strategies list shows")
+		}
+		if act == "start" && stage == "" {
+			stage = string(deploy.Shadow)
+		}
+		cfg, err := in.Config(rest)
+		if err != nil {
+			return err
+		}
+		v, err := app.Commands(cfg, in.Stderr).ActOnStrategy(ctx, act, id, stage)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(in.Stdout, "Strategy %s (%s) is %s.\n", v.ID, fault.Clean(v.Name, 60), stateText(&v))
+		return err
+	}
+}

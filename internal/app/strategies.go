@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/alerting/engine"
+	"candela/internal/data/provider"
+	"candela/internal/kit/lifecycle"
+	"candela/internal/kit/principal"
+	"candela/internal/operate/control"
+	"candela/internal/trading/deploy"
+	"candela/internal/work/research"
+	"candela/internal/work/strategies"
+)
+
+// newStrategies lets strategies run by themselves, if the settings say so. They begin when the trading side has.
+func (t *trading) newStrategies(rt Runtime, of *research.Research) {
+	if t.journals == nil || !rt.Config.RunsStrategies() {
+		return
+	}
+	bars := &strategies.Bars{Source: of.Charting.Bars}
+	own := deploy.New(deploy.Config{
+		Owner: accountOwner, Journal: t.journals, Bars: bars, Highest: deploy.Stage(rt.Config.Trading.Strategies), Log: rt.Log, Now: time.Now,
+		Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
+	})
+	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
+	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {
+		stream, err := t.engine.FollowBars(ctx, nil)
+		if err != nil {
+			return err
+		}
+		bars.Subs = func(subs []deploy.Sub) {
+			if err := stream.Follow(ctx, barSubs(subs)); err != nil {
+				rt.Log.WarnContext(ctx, "bars of strategies not followed", "error", err)
+			}
+		}
+		delivered := make(chan struct{})
+		go func() {
+			defer close(delivered)
+			for b := range stream.Bars {
+				own.Deliver(deploy.Sub{Symbol: b.Symbol, Interval: b.Interval}, b.Bar)
+			}
+		}()
+		defer func() { <-delivered }()
+		return own.Run(ctx, hard, ready)
+	}})
+}
+
+// barSubs returns subscriptions to bars that close from now on.
+func barSubs(subs []deploy.Sub) []engine.BarSub {
+	all := make([]engine.BarSub, len(subs))
+	for i, s := range subs {
+		all[i].Sub = provider.Sub{Symbol: s.Symbol, Interval: s.Interval}
+	}
+	return all
+}
+
+// strategyCommands returns what the control socket does with strategies, nil where none run.
+func (t *trading) strategyCommands() control.Strategies {
+	if t == nil || t.strategies == nil {
+		return nil
+	}
+	return strategies.Owner{Strategies: t.strategies, Subject: accountOwner}
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/operate/control"
+	"candela/internal/work/strategies"
+)
+
+const walkStrategy = `//@version=6
+strategy("walk", initial_capital = 10000, default_qty_type = strategy.percent_of_equity, default_qty_value = 50)
+if ta.crossover(ta.sma(close, 3), ta.sma(close, 9))
+    strategy.entry("L", strategy.long)
+strategy.exit("X", "L", profit = 150, loss = 120)
+if ta.crossunder(ta.sma(close, 3), ta.sma(close, 9))
+    strategy.close_all()`
+
+// TestStrategies_GoOnWhereTheirTestEnded proposes a strategy over MCP in a replay, starts it as its owner, and holds its model, after
+// bars have closed, to a back-test over the same bars. An agent cannot start it, and it is there again after a restart.
+func TestStrategies_GoOnWhereTheirTestEnded(t *testing.T) { //nolint:tparallel // its parts use one state directory
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "own")
+	settings := []string{"--strategies", "shadow", "--csv-dir", writeWalk(t, 6*24*60), "--replay-from", "2025-01-04T00:00:00Z", "--replay-speed", "6000"}
+	t.Run("shadow", func(t *testing.T) { //nolint:paralleltest // the next part goes on from it
+		p := startIn(t, home, settings...)
+		script, _ := json.Marshal(walkStrategy)
+		text, failed := p.settled("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"5m","bars":600,"script":%s}`, script))
+		if failed || !strings.Contains(text, `"state":"proposed"`) || !strings.Contains(text, "candela strategies start") {
+			t.Fatal(text)
+		}
+		if text, failed = p.call("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"15m","bars":600,"script":%s}`, script)); !failed || !strings.Contains(text, "strategy_exists") {
+			t.Errorf("a second one of the name: %s", text)
+		}
+		if v, reached, err := control.ActOnStrategy(t.Context(), home, "start", "walk", "shadow"); err != nil || !reached || v.State != "running" {
+			t.Fatalf("%+v %v %v", v, reached, err)
+		}
+		now := p.watch(12)
+		sameAsTested(t, p, &now, script)
+		if text, failed = p.call("get_deployment", `{"deployment_id":"walk","part":"intents"}`); failed || strings.Count(text, `"key":"s1-`) < 10 {
+			t.Error(text)
+		}
+	})
+	p := startIn(t, home, settings...)
+	if text, failed := p.call("list_deployments", "{}"); failed || !strings.Contains(text, `"state":"running"`) || !strings.Contains(text, `"model":{`) {
+		t.Error("after a restart: ", text)
+	}
+	if text, failed := p.call("stop_deployment", `{"deployment_id":"walk"}`); failed || !strings.Contains(text, `"state":"stopped"`) {
+		t.Error(text)
+	}
+	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", "shadow"); err == nil {
+		t.Error("a strategy that was stopped starts again")
+	}
+}
+
+// watch returns the strategy once it has wanted something so many times.
+func (p *program) watch(intents int) strategies.Detail {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		text, failed := p.call("get_deployment", `{"deployment_id":"walk"}`)
+		var d strategies.Detail
+		if err := json.Unmarshal([]byte(text), &d); failed || err != nil || d.State != "running" {
+			p.t.Fatal(text, err)
+		}
+		if d.Intents >= intents {
+			return d
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatal("too few intents: ", text)
+		}
+	}
+}
+
+// sameAsTested holds the model of a strategy to a back-test over the bars that it has seen.
+func sameAsTested(t *testing.T, p *program, d *strategies.Detail, script []byte) {
+	t.Helper()
+	through, err := time.Parse(time.RFC3339, d.Through)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, failed := p.settled("run_backtest", fmt.Sprintf(`{"symbol":"replay:WALKUSDT","interval":"5m","from":%q,"to":%q,"fill_model":"paper","fee_bps":%s,"slip_bps":%s,"script":%s}`,
+		d.Terms.From, through.Add(5*time.Minute+time.Second).Format(time.RFC3339), d.Terms.FeeBps, d.Terms.SlipBps, script))
+	var tested struct {
+		Result struct {
+			Net    json.Number `json:"net"`
+			Open   json.Number `json:"open_profit"`
+			Trades int         `json:"trades"`
+		} `json:"result"`
+		Data struct{ From, To string } `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(text), &tested); failed || err != nil {
+		t.Fatal(text, err)
+	}
+	if tested.Data.To != d.Through || tested.Data.From != d.Terms.From {
+		t.Fatalf("the back-test has the bars %+v, the strategy %s to %s", tested.Data, d.Terms.From, d.Through)
+	}
+	net, _ := tested.Result.Net.Float64()
+	if got := d.Model.Net.InexactFloat64(); fmt.Sprintf("%.2f", got) != fmt.Sprintf("%.2f", net) || d.Model.Trades != tested.Result.Trades {
+		t.Errorf("the model has %d trades and %v, the back-test %d and %v", d.Model.Trades, got, tested.Result.Trades, net)
+	}
+}

@@ -1,0 +1,51 @@
+package control
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"candela/internal/trading/deploy"
+	"candela/internal/work/strategies"
+)
+
+// Strategies is what the owner does with strategies that run by themselves.
+type Strategies interface {
+	ListOwn(ctx context.Context) ([]strategies.View, error)
+	ShowOwn(ctx context.Context, id string) (strategies.Shown, error)
+	// Act changes one. act is start, decline, pause, resume or stop; stage is that of a start.
+	Act(ctx context.Context, by, act, id string, stage deploy.Stage) (strategies.View, error)
+}
+
+// ByStrategies names the command in the records of strategies.
+const ByStrategies = "candela strategies"
+
+func (s Server) handleStrategies(mux *http.ServeMux) {
+	mux.HandleFunc("GET /strategies", func(w http.ResponseWriter, r *http.Request) {
+		all, err := s.Strategies.ListOwn(r.Context())
+		s.answerTrading(w, r, all, err)
+	})
+	mux.HandleFunc("GET /strategies/{id}", func(w http.ResponseWriter, r *http.Request) {
+		one, err := s.Strategies.ShowOwn(r.Context(), r.PathValue("id"))
+		s.answerTrading(w, r, one, err)
+	})
+	mux.HandleFunc("POST /strategies/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
+		view, err := s.Strategies.Act(r.Context(), ByStrategies, r.PathValue("act"), r.PathValue("id"), deploy.Stage(r.FormValue("stage")))
+		s.answerTrading(w, r, view, err)
+	})
+}
+
+// ListStrategies returns the strategies of the program in a state directory. It reports false when none can be reached.
+func ListStrategies(ctx context.Context, home string) (all []strategies.View, reached bool, err error) {
+	return callTrader[[]strategies.View](ctx, home, http.MethodGet, "/strategies")
+}
+
+// ShowStrategy returns a strategy of the program in a state directory.
+func ShowStrategy(ctx context.Context, home, id string) (one strategies.Shown, reached bool, err error) {
+	return callTrader[strategies.Shown](ctx, home, http.MethodGet, "/strategies/"+url.PathEscape(id))
+}
+
+// ActOnStrategy changes a strategy of the program in a state directory.
+func ActOnStrategy(ctx context.Context, home, act, id, stage string) (v strategies.View, reached bool, err error) {
+	return callTrader[strategies.View](ctx, home, http.MethodPost, "/strategies/"+url.PathEscape(id)+"/"+act+"?"+url.Values{"stage": {stage}}.Encode())
+}

@@ -1,0 +1,122 @@
+package deploy
+
+import (
+	"context"
+	"slices"
+
+	"candela/lib/fault"
+)
+
+// Start runs a proposal, or takes a running deployment to a higher stage. The owner alone may do this: callers check
+// who asks.
+func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, limits *Limits) (Deployment, error) {
+	if err := d.checkStage(stage); err != nil {
+		return Deployment{}, err
+	}
+	running := 0
+	for _, v := range d.all() {
+		if v.State == Running || v.State == Paused {
+			running++
+		}
+	}
+	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
+		v := d.current(r.d)
+		switch {
+		case v.State != Proposed:
+			return refuse(&v, "started")
+		case running >= MostRunning:
+			return fault.New(fault.Conflict, "too_many_strategies", "%d strategies run, and %d is the limit; stop one first", running, MostRunning)
+		}
+		return r.begin(ctx, by, stage, limits)
+	})
+}
+
+// checkStage returns an error if this process does not run a stage.
+func (d *Deployments) checkStage(stage Stage) error {
+	want := slices.Index(Stages(), string(stage))
+	switch {
+	case want < 0:
+		return fault.Field("stage", string(stage), "shadow, paper or live", Stages()...)
+	case want > slices.Index(Stages(), string(d.cfg.Highest)):
+		return fault.New(fault.Unsupported, "strategies_off", "this process runs strategies up to the stage %s; start it with --strategies %s", d.cfg.Highest, stage).About("stage", string(stage), string(d.cfg.Highest))
+	}
+	return nil
+}
+
+// begin starts the model: what it would have wanted before now is history.
+func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limits) error {
+	newest, err := r.cfg.Bars.Newest(ctx, r.d.Terms.Symbol, r.d.Terms.Interval)
+	if err != nil {
+		return err
+	}
+	started := &entry{Kind: entryStarted, By: by, Stage: stage, Through: newest, Limits: limits}
+	if !r.record(ctx, started) {
+		return errNotRecorded
+	}
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	r.catchUp(ctx)
+	return nil
+}
+
+// Decline ends a proposal.
+func (d *Deployments) Decline(ctx context.Context, by, name string) (Deployment, error) {
+	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
+		if v := d.current(r.d); v.State != Proposed {
+			return refuse(&v, "declined")
+		}
+		return recorded(r.record(ctx, &entry{Kind: entryDeclined, By: by}))
+	})
+}
+
+// Pause stops entries until the owner resumes the deployment. Its bars are computed.
+func (d *Deployments) Pause(ctx context.Context, by, name string) (Deployment, error) {
+	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
+		if r.d.State != Running {
+			return refuse(&r.d, "paused")
+		}
+		return recorded(r.record(ctx, &entry{Kind: entryPaused, By: by, Cause: ByOwner}))
+	})
+}
+
+// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. The owner alone may do this: callers check who asks.
+func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, error) {
+	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
+		if r.d.State != Paused {
+			return refuse(&r.d, "resumed")
+		}
+		newest, err := r.cfg.Bars.Newest(ctx, r.d.Terms.Symbol, r.d.Terms.Interval)
+		if err != nil {
+			return err
+		}
+		if !r.record(ctx, &entry{Kind: entryResumed, By: by, Through: newest}) {
+			return errNotRecorded
+		}
+		if r.model == nil {
+			r.restart(ctx)
+		}
+		return nil
+	})
+}
+
+// Stop ends a deployment, or a proposal of one.
+func (d *Deployments) Stop(ctx context.Context, by, name string) (Deployment, error) {
+	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
+		if r.d.State.Final() {
+			return refuse(&r.d, "stopped")
+		}
+		if !r.flush(ctx) || !r.record(ctx, &entry{Kind: entryStopped, By: by}) {
+			return errNotRecorded
+		}
+		r.release()
+		return nil
+	})
+}
+
+func recorded(ok bool) error {
+	if !ok {
+		return errNotRecorded
+	}
+	return nil
+}

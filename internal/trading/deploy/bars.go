@@ -1,0 +1,69 @@
+package deploy
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"candela/lib/market"
+)
+
+// Bounds of the blocks in which bars are recorded.
+const (
+	blockBars   = 64   // without intents, before they are recorded
+	historyBars = 1000 // of what was there at the start
+	barBytes    = 7 * 8
+)
+
+// pack writes bars as columns of bits, deflated. The same bars come back to the bit.
+func pack(bars []market.Bar) ([]byte, error) {
+	raw := make([]byte, 0, len(bars)*barBytes)
+	for _, column := range []func(b *market.Bar) uint64{
+		func(b *market.Bar) uint64 { return uint64(b.T) }, //nolint:gosec // G115: the bits are kept as they are
+		func(b *market.Bar) uint64 { return math.Float64bits(b.O) },
+		func(b *market.Bar) uint64 { return math.Float64bits(b.H) },
+		func(b *market.Bar) uint64 { return math.Float64bits(b.L) },
+		func(b *market.Bar) uint64 { return math.Float64bits(b.C) },
+		func(b *market.Bar) uint64 { return math.Float64bits(b.V) },
+		func(b *market.Bar) uint64 { return math.Float64bits(b.TakerBuy) },
+	} {
+		for i := range bars {
+			raw = binary.BigEndian.AppendUint64(raw, column(&bars[i]))
+		}
+	}
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.DefaultCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// unpack reads what pack wrote.
+func unpack(data []byte) ([]market.Bar, error) {
+	r := flate.NewReader(bytes.NewReader(data))
+	raw, err := io.ReadAll(io.LimitReader(r, historyBars*barBytes+1))
+	if err != nil || len(raw)%barBytes != 0 || len(raw) > historyBars*barBytes {
+		return nil, fmt.Errorf("a block of bars cannot be read (%d bytes): %w", len(raw), err)
+	}
+	n := len(raw) / barBytes
+	bars := make([]market.Bar, n)
+	at := func(column, i int) uint64 { return binary.BigEndian.Uint64(raw[(column*n+i)*8:]) }
+	for i := range bars {
+		bars[i] = market.Bar{
+			T: int64(at(0, i)), //nolint:gosec // G115: the bits are kept as they are
+			O: math.Float64frombits(at(1, i)), H: math.Float64frombits(at(2, i)), L: math.Float64frombits(at(3, i)),
+			C: math.Float64frombits(at(4, i)), V: math.Float64frombits(at(5, i)), TakerBuy: math.Float64frombits(at(6, i)),
+		}
+	}
+	return bars, nil
+}

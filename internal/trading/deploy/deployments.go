@@ -1,0 +1,280 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/market"
+)
+
+// Bounds of the deployments of an account.
+const (
+	MostRunning = 10  // running or paused
+	MostKept    = 200 // in every state
+	proposalTTL = 7 * 24 * time.Hour
+)
+
+// Made is what a deployment computes, made from its terms.
+type Made struct {
+	Program    backtest.Program
+	Tick, Step decimal.Decimal            // of the venue now
+	Closes     func(open int64) time.Time // when a bar closes
+}
+
+// Programs makes programs of terms.
+type Programs interface {
+	Program(ctx context.Context, owner principal.Owner, t *Terms) (Made, error)
+}
+
+// Bars reads and follows closed bars.
+type Bars interface {
+	// Closed returns all closed bars that opened at or after a time, oldest first.
+	Closed(ctx context.Context, s market.Symbol, i market.Interval, from int64) ([]market.Bar, error)
+	// Newest returns the open of the newest closed bar.
+	Newest(ctx context.Context, s market.Symbol, i market.Interval) (int64, error)
+	// Follow replaces the bars that are followed.
+	Follow(subs []Sub)
+}
+
+// Sub names the bars of a symbol at an interval.
+type Sub struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+}
+
+// Config configures the deployments of an account.
+type Config struct {
+	Owner    principal.Owner
+	Journal  Journal
+	Programs Programs
+	Bars     Bars
+	Highest  Stage // that this process runs
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Deployments are the strategies of one account. It is safe for concurrent use.
+type Deployments struct {
+	cfg Config
+
+	mu      sync.Mutex
+	runners map[string]*runner
+	ctx     context.Context //nolint:containedctx // of the runners, between the start and the end of Run
+	group   sync.WaitGroup
+}
+
+// New returns deployments that are idle until Run.
+func New(cfg Config) *Deployments {
+	return &Deployments{cfg: cfg, runners: make(map[string]*runner)}
+}
+
+// Run loads the deployments and runs them until ctx ends. It calls ready when all are loaded.
+func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
+	names, err := d.cfg.Journal.Journals(ctx)
+	if err != nil {
+		return fmt.Errorf("strategies: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer d.group.Wait()
+	defer stop()
+	d.mu.Lock()
+	d.ctx = ctx
+	d.mu.Unlock()
+	var loads []<-chan error
+	for _, name := range names[d.cfg.Owner] {
+		if id, ok := strings.CutPrefix(name, namePrefix); ok {
+			loads = append(loads, d.launch(Deployment{ID: id})) //nolint:contextcheck // it runs with the context of Run, which it has
+		}
+	}
+	for _, load := range loads {
+		if err := <-load; err != nil && ctx.Err() == nil {
+			return fmt.Errorf("strategies: %w", err)
+		}
+	}
+	d.follow()
+	ready()
+	<-ctx.Done()
+	return nil
+}
+
+// launch runs a deployment. The channel says when its journal was read.
+func (d *Deployments) launch(of Deployment) <-chan error {
+	r := &runner{Deployments: d, d: of, log: d.cfg.Log.With("strategy", of.ID), mail: make(chan func(context.Context), mailbox), done: make(chan struct{})}
+	r.show()
+	loaded := make(chan error, 1)
+	d.mu.Lock()
+	d.runners[of.ID] = r
+	ctx := d.ctx
+	d.mu.Unlock()
+	d.group.Go(func() { r.run(ctx, func(err error) { loaded <- err }) })
+	return loaded
+}
+
+// Deliver hands on a bar that has closed. It does not block: a deployment without room for it reads the bar later.
+func (d *Deployments) Deliver(s Sub, b market.Bar) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.runners {
+		v := r.view.Load()
+		if v.State != Running && v.State != Paused || v.Terms.Symbol != s.Symbol || v.Terms.Interval != s.Interval {
+			continue
+		}
+		select {
+		case r.mail <- func(ctx context.Context) { r.bar(ctx, b) }:
+		default:
+			r.behind.Store(true)
+		}
+	}
+}
+
+// follow has the bars followed that running deployments need.
+func (d *Deployments) follow() {
+	var subs []Sub
+	for _, v := range d.all() {
+		if s := (Sub{v.Terms.Symbol, v.Terms.Interval}); (v.State == Running || v.State == Paused) && !slices.Contains(subs, s) {
+			subs = append(subs, s)
+		}
+	}
+	d.cfg.Bars.Follow(subs)
+}
+
+// all returns the deployments, the newest first.
+func (d *Deployments) all() []Deployment {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]Deployment, 0, len(d.runners))
+	for _, r := range d.runners {
+		all = append(all, d.current(*r.view.Load()))
+	}
+	slices.SortFunc(all, func(a, b Deployment) int { return cmp.Compare(b.ID, a.ID) })
+	return all
+}
+
+// current returns a deployment as it stands now: a proposal expires.
+func (d *Deployments) current(v Deployment) Deployment {
+	if v.State == Proposed && d.cfg.Now().Sub(v.ProposedAt) > proposalTTL {
+		v.State, v.EndedAt = Expired, v.ProposedAt.Add(proposalTTL)
+	}
+	return v
+}
+
+// List returns the deployments, the newest first.
+func (d *Deployments) List(context.Context) ([]Deployment, error) { return d.all(), nil }
+
+// Get returns a deployment by its id, or one that has not ended by its name.
+func (d *Deployments) Get(_ context.Context, name string) (Deployment, error) {
+	all := d.all()
+	for i := range all {
+		if all[i].ID == name || all[i].Name == name && !all[i].State.Final() {
+			return all[i], nil
+		}
+	}
+	return Deployment{}, fault.New(fault.NotFound, "strategy_not_found", "no strategy has the id or the name %q", name).About("deployment_id", name, "one that list_deployments shows")
+}
+
+// Synced is Get after the bars that were delivered before.
+func (d *Deployments) Synced(ctx context.Context, name string) (Deployment, error) {
+	return d.on(ctx, name, func(context.Context, *runner) error { return nil })
+}
+
+// Propose records a deployment that waits for the owner. Nothing is computed before its start.
+func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Deployment, error) {
+	if err := d.room(&p); err != nil {
+		return Deployment{}, err
+	}
+	p.ID, p.TermsHash = id.New(d.cfg.Now()), p.Terms.Hash()
+	first := &entry{Kind: entryProposed, At: d.cfg.Now(), By: by, Deployment: &p}
+	data, err := encode(first)
+	if err != nil {
+		return Deployment{}, err
+	}
+	if err := d.cfg.Journal.AppendJournal(ctx, d.cfg.Owner, namePrefix+p.ID, data); err != nil {
+		return Deployment{}, err
+	}
+	if err := <-d.launch(Deployment{ID: p.ID}); err != nil { //nolint:contextcheck // it outlives the call
+		return Deployment{}, err
+	}
+	return d.Get(ctx, p.ID)
+}
+
+// room returns an error if no other deployment may be proposed.
+func (d *Deployments) room(p *Deployment) error {
+	d.mu.Lock()
+	stopped := d.ctx == nil || d.ctx.Err() != nil
+	d.mu.Unlock()
+	all, waiting := d.all(), 0
+	for i := range all {
+		switch {
+		case all[i].State.Final():
+			continue
+		case all[i].Name == p.Name:
+			return fault.New(fault.Conflict, "strategy_exists", "strategy %s has the name %q; it is %s", all[i].ID, p.Name, all[i].State).About("name", p.Name, "another name")
+		case all[i].TermsHash == p.Terms.Hash():
+			return fault.New(fault.Conflict, "strategy_exists", "strategy %s, %q, has the same terms; it is %s", all[i].ID, all[i].Name, all[i].State)
+		case all[i].State == Proposed:
+			waiting++
+		}
+	}
+	switch {
+	case stopped:
+		return fault.New(fault.Unavailable, "stopping", "%v", errEnded)
+	case len(all) >= MostKept:
+		return fault.New(fault.Conflict, "too_many_strategies", "%d strategies are kept, those that have ended among them, and %d is the limit", len(all), MostKept)
+	case waiting >= MostRunning:
+		return fault.New(fault.Conflict, "too_many_strategies", "%d proposals wait for the owner; propose others when some are started or declined", waiting)
+	}
+	return nil
+}
+
+// on runs a function in the goroutine of a deployment and returns the deployment after it.
+func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Context, r *runner) error) (Deployment, error) {
+	v, err := d.Get(ctx, name)
+	if err != nil {
+		return Deployment{}, err
+	}
+	d.mu.Lock()
+	r := d.runners[v.ID]
+	d.mu.Unlock()
+	answer := make(chan error, 1)
+	select {
+	case r.mail <- func(ctx context.Context) {
+		err := f(ctx, r)
+		r.show()
+		answer <- err
+	}:
+	case <-r.done:
+		return v, errEnded
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+	select {
+	case err = <-answer:
+	case <-r.done:
+		err = errEnded
+	}
+	if err == nil {
+		d.follow()
+	}
+	return d.current(*r.view.Load()), err
+}
+
+// errNotRecorded is the error of a change that could not be stored.
+var errNotRecorded = errors.New("the change could not be stored; nothing was changed")
+
+// refuse is the error of a change that does not fit the state of a deployment.
+func refuse(v *Deployment, what string) error {
+	return fault.New(fault.Conflict, "strategy_state", "strategy %s is %s and cannot be %s", v.ID, v.State, what).About("deployment_id", v.ID, "")
+}

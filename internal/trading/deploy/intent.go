@@ -1,0 +1,90 @@
+package deploy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/order"
+	"candela/lib/backtest/simulate"
+)
+
+// Kind says what an intent asks for.
+type Kind string
+
+// An intent opens a position, sets the prices at which a part of one is closed, closes a part now, or takes back what
+// an earlier one asked for.
+const (
+	EntryKind    Kind = "entry"
+	LineKind     Kind = "line"
+	CloseKind    Kind = "close"
+	WithdrawKind Kind = "withdraw"
+)
+
+// Intent is what a deployment wants at a close, with all its terms. It is recorded before anything is sent, and a
+// recomputation never changes it.
+type Intent struct {
+	Key      string          `json:"key"`
+	Kind     Kind            `json:"kind"`
+	ID       string          `json:"id,omitempty"`   // of the order in the program
+	From     string          `json:"from,omitempty"` // of an exit or a close, the entry that it belongs to
+	Lot      int             `json:"lot,omitempty"`  // number of the trade that a line protects
+	Of       Kind            `json:"of,omitempty"`   // of a withdrawal: what is taken back
+	Side     order.Side      `json:"side,omitempty"`
+	Quantity decimal.Decimal `json:"quantity,omitzero"`
+	Closes   decimal.Decimal `json:"closes,omitzero"` // how much of Quantity closes what is held against it
+	Limit    decimal.Decimal `json:"limit,omitzero"`
+	Stop     decimal.Decimal `json:"stop,omitzero"`
+	Trails   bool            `json:"trails,omitempty"`
+
+	// Of an entry: its exits, as prices, or as distances from the price at which it will be filled.
+	StopLoss      decimal.Decimal `json:"stop_loss,omitzero"`
+	TakeProfit    decimal.Decimal `json:"take_profit,omitzero"`
+	StopApart     decimal.Decimal `json:"stop_apart,omitzero"`
+	TargetApart   decimal.Decimal `json:"target_apart,omitzero"`
+	StopPercent   decimal.Decimal `json:"stop_pct,omitzero"`
+	TargetPercent decimal.Decimal `json:"target_pct,omitzero"`
+}
+
+// Market reports whether the intent asks for the next price, whatever it is.
+func (i *Intent) Market() bool {
+	return i.Kind == CloseKind || i.Kind == EntryKind && i.Limit.IsZero() && i.Stop.IsZero()
+}
+
+// key names an intent so that it cannot double: it is the same whenever the same bar is computed for the same
+// deployment, and another for all else.
+func key(deployment string, bar int64, kind Kind, p place) string {
+	hash := sha256.New()
+	for _, part := range []string{deployment, strconv.FormatInt(bar, 10), string(kind), string(p.kind), p.id, p.from, strconv.Itoa(p.lot), strconv.Itoa(p.nth)} {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	return "s1-" + hex.EncodeToString(hash.Sum(nil)[:20])
+}
+
+// exact turns the floats of a model into decimals of so many digits.
+type exact struct{ price, quantity int32 }
+
+func digitsOf(step decimal.Decimal) int32 { return max(0, -step.Exponent()) }
+
+func (e exact) priceOf(x float64) decimal.Decimal { return decimalOf(x, e.price) }
+
+func (e exact) quantityOf(x float64) decimal.Decimal { return decimalOf(x, e.quantity) }
+
+// decimalOf returns a float as a decimal, zero for none.
+func decimalOf(x float64, digits int32) decimal.Decimal {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return decimal.Zero
+	}
+	return decimal.NewFromFloat(x).Round(digits)
+}
+
+func sideOf(s simulate.Side) order.Side {
+	if s == simulate.Long {
+		return order.Buy
+	}
+	return order.Sell
+}

@@ -1,0 +1,141 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/lib/market"
+)
+
+// Journal keeps the journals of accounts. An append that returns nil is durable.
+type Journal interface {
+	AppendJournal(ctx context.Context, owner principal.Owner, name string, entries [][]byte) error
+	Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error]
+	Journals(ctx context.Context) (map[principal.Owner][]string, error)
+}
+
+// namePrefix begins the name of a deployment's journal; its id ends it.
+const namePrefix = "strategy "
+
+// The kinds of journal entries.
+const (
+	entryProposed = "proposed"
+	entryDeclined = "declined"
+	entryStarted  = "started"
+	entryBars     = "bars" // a block without intents
+	entryBar      = "bar"  // one bar with its intents
+	entryPaused   = "paused"
+	entryResumed  = "resumed"
+	entryLimits   = "limits"
+	entryStopped  = "stopped"
+	entryEngine   = "engine" // a newer version computes the same
+)
+
+// entry is one entry of a journal.
+type entry struct {
+	Kind       string      `json:"kind"`
+	At         time.Time   `json:"at"`
+	By         string      `json:"by,omitempty"`
+	Deployment *Deployment `json:"deployment,omitempty"` // of a proposal
+	Stage      Stage       `json:"stage,omitempty"`
+	Through    int64       `json:"through,omitempty"` // of a start or a resume: the newest bar that is history
+	Limits     *Limits     `json:"limits,omitempty"`
+	Cause      Cause       `json:"cause,omitempty"`
+	Detail     string      `json:"detail,omitempty"`
+	Engine     int         `json:"engine,omitempty"`
+	Block      []byte      `json:"block,omitempty"` // of bars
+	Late       bool        `json:"late,omitempty"`  // the bar came too late for entries
+	Intents    []Intent    `json:"intents,omitempty"`
+}
+
+// mostRecent bounds the intents that are kept in memory.
+const mostRecent = 100
+
+// apply adds an entry to what is known of a deployment.
+func (d *Deployment) apply(e *entry) error {
+	switch e.Kind {
+	case entryProposed:
+		if e.Deployment == nil {
+			return errors.New("a proposal without a deployment")
+		}
+		id := d.ID
+		*d = *e.Deployment
+		d.ID, d.State, d.ProposedAt, d.ProposedBy = id, Proposed, e.At, e.By
+	case entryStarted:
+		d.State, d.Stage, d.StartedAt, d.StartedBy, d.history = Running, e.Stage, e.At, e.By, e.Through
+		if e.Limits != nil {
+			d.Limits = *e.Limits
+		}
+	case entryPaused:
+		d.State, d.Cause, d.Detail = Paused, e.Cause, e.Detail
+	case entryResumed:
+		d.State, d.Cause, d.Detail, d.history = Running, "", "", max(d.history, e.Through)
+	case entryLimits:
+		d.Limits = *e.Limits
+	case entryDeclined, entryStopped:
+		d.State, d.EndedAt, d.Cause, d.Detail = Stopped, e.At, e.Cause, e.Detail
+		if e.Kind == entryDeclined {
+			d.State = Declined
+		}
+	case entryEngine:
+		d.engine = e.Engine
+	case entryBars, entryBar:
+	default:
+		return fmt.Errorf("an entry of the unknown kind %q: it was written by a newer version", e.Kind)
+	}
+	return nil
+}
+
+// note counts a bar and keeps its intents.
+func (d *Deployment) note(b market.Bar, intents []Intent) {
+	d.Bars++
+	d.Through = b.T
+	if len(intents) == 0 {
+		return
+	}
+	d.Intents += len(intents)
+	for i := range intents {
+		d.recent = append(d.recent, Recorded{Intent: intents[i], Bar: b.T})
+	}
+	if n := len(d.recent); n > 2*mostRecent {
+		d.recent = slices.Clone(d.recent[n-mostRecent:])
+	}
+}
+
+// bars returns the bars of an entry, none if it has none.
+func (e *entry) bars() ([]market.Bar, error) {
+	if e.Kind != entryBar && e.Kind != entryBars {
+		return nil, nil
+	}
+	return unpack(e.Block)
+}
+
+// encode writes entries.
+func encode(entries ...*entry) ([][]byte, error) {
+	out := make([][]byte, len(entries))
+	for i, e := range entries {
+		var err error
+		if out[i], err = json.Marshal(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// blockOf returns the entry of bars without intents.
+func blockOf(bars []market.Bar) (*entry, error) {
+	block, err := pack(bars)
+	return &entry{Kind: entryBars, Block: block}, err
+}
+
+// barOf returns the entry of a bar with intents.
+func barOf(b market.Bar, intents []Intent, late bool) (*entry, error) {
+	block, err := pack([]market.Bar{b})
+	return &entry{Kind: entryBar, Block: block, Intents: intents, Late: late}, err
+}

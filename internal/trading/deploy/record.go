@@ -1,0 +1,179 @@
+// Package deploy lets strategies trade by themselves: it steps their model over closed bars, records what they want
+// before anything is sent, and computes all of it again after a restart.
+//
+// The model is a backtest program on its simulated account. Real fills never enter it, so what a deployment wants is a
+// function of its terms and its bars. Its journal keeps the terms, the bars and what was wanted at each; nothing that
+// can be computed is kept besides.
+package deploy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/lib/market"
+)
+
+// Stage says how far a deployment goes.
+type Stage string
+
+// A deployment records what it wants, trades on the paper account, or trades with money.
+const (
+	Shadow Stage = "shadow"
+	Paper  Stage = "paper"
+	Live   Stage = "live"
+)
+
+// Stages lists the stages, the lowest first.
+func Stages() []string { return []string{string(Shadow), string(Paper), string(Live)} }
+
+// State is where a deployment stands.
+type State string
+
+// The states. Declined, Expired and Stopped are final.
+const (
+	Proposed State = "proposed"
+	Declined State = "declined"
+	Expired  State = "expired"
+	Running  State = "running"
+	Paused   State = "paused"
+	Stopped  State = "stopped"
+)
+
+// Final reports whether the deployment has ended.
+func (s State) Final() bool { return s == Declined || s == Expired || s == Stopped }
+
+// Cause says why a deployment was paused.
+type Cause string
+
+// The causes.
+const (
+	ByOwner        Cause = "owner"
+	ScriptFailed   Cause = "script_failed"      // its program ended with an error
+	LongOutage     Cause = "long_outage"        // too many bars were missed
+	Different      Cause = "different"          // what was recorded is not what is computed
+	EngineChanged  Cause = "engine_changed"     // a newer version computes something else
+	NewInstrument  Cause = "instrument_changed" // its steps of price or quantity
+	Unavailable    Cause = "unavailable"        // its program cannot be made here
+	Restored       Cause = "restored"           // its journal came from a backup
+	StaleFeed      Cause = "stale_feed"         // no bar came while the market was open
+	HistoryChanged Cause = "history_changed"    // the venue no longer has the bars that it began with
+)
+
+// Program is what a deployment computes: a script, or rules.
+type Program struct {
+	Name      string                     `json:"name,omitempty"` // of the stored script
+	Script    string                     `json:"script,omitempty"`
+	Libraries map[string]string          `json:"libraries,omitempty"` // sources by path
+	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
+	Long      json.RawMessage            `json:"long,omitempty"`
+	Short     json.RawMessage            `json:"short,omitempty"`
+}
+
+// The ways to size an entry that names no quantity.
+const (
+	SizeScript  = "script" // as the program declares
+	SizePercent = "percent_of_equity"
+	SizeCash    = "cash"
+	SizeFixed   = "fixed"
+)
+
+// Terms are what a deployment computes and on what. They never change.
+type Terms struct {
+	Program  Program         `json:"program"`
+	Symbol   market.Symbol   `json:"symbol"`
+	Interval market.Interval `json:"interval"`
+	Account
+	Tick   decimal.Decimal `json:"tick"` // of the venue when it was proposed
+	Step   decimal.Decimal `json:"step"`
+	From   int64           `json:"from"`  // open of the first bar at which it may order
+	First  int64           `json:"first"` // open of the first bar that its indicators see
+	Engine int             `json:"engine"`
+}
+
+// Account is the money that a deployment counts with.
+type Account struct {
+	Capital  decimal.Decimal `json:"capital"`
+	Size     string          `json:"size"`
+	SizeBy   decimal.Decimal `json:"size_value,omitzero"`
+	LongOnly bool            `json:"long_only,omitempty"`
+	FeeBps   decimal.Decimal `json:"fee_bps"`
+	SlipBps  decimal.Decimal `json:"slip_bps"`
+	Leverage decimal.Decimal `json:"leverage,omitzero"` // of a perpetual future
+}
+
+// Hash names terms: the same ones have the same hash.
+func (t *Terms) Hash() string {
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic(fmt.Sprintf("deploy: terms cannot be written: %v", err)) // they are plain data
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Limits bound what a deployment may do. The owner changes them; zero is no bound.
+type Limits struct {
+	Budget       decimal.Decimal `json:"budget,omitzero"`         // most that its book may be worth
+	Cap          decimal.Decimal `json:"cap,omitzero"`            // set by the owner at the start: entries up to it need no approval
+	MaxDailyLoss decimal.Decimal `json:"max_daily_loss,omitzero"` // real result of a day at which it pauses
+	MaxLoss      decimal.Decimal `json:"max_loss,omitzero"`       // since its start
+	MaxGapPct    decimal.Decimal `json:"max_gap_pct,omitzero"`    // real behind the model, of the capital
+}
+
+// Deployment is a strategy with its terms, and where it stands.
+type Deployment struct {
+	ID     string `json:"deployment_id"`
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Stage  Stage  `json:"stage,omitempty"`
+	Cause  Cause  `json:"cause,omitempty"` // of a pause
+	Detail string `json:"detail,omitempty"`
+	Terms  Terms  `json:"terms"`
+	Record
+
+	Through int64   `json:"through,omitempty"` // open of the newest bar
+	Intents int     `json:"intents"`           // recorded so far
+	Model   *Result `json:"model,omitempty"`   // nil while nothing is computed
+
+	history int64      // open of the newest bar before the start
+	engine  int        // that computes the same as the one of the terms; 0 for that one
+	recent  []Recorded // the newest intents
+}
+
+// Record is what was decided about a deployment, by whom and when.
+type Record struct {
+	TermsHash  string    `json:"terms_sha256"`
+	Limits     Limits    `json:"limits,omitzero"`
+	Note       string    `json:"note,omitempty"`
+	Report     string    `json:"report_id,omitempty"` // of the back-test beside the proposal
+	ProposedBy string    `json:"proposed_by"`
+	ProposedAt time.Time `json:"proposed_at"`
+	StartedBy  string    `json:"started_by,omitempty"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	Bars       int       `json:"bars"` // computed, those before the start included
+}
+
+// Result is how the model of a deployment stands at its newest bar.
+type Result struct {
+	Position float64 // below zero for a short
+	Average  float64 // price of its entries; NaN without a position
+	Net      float64 // of closed trades, after costs
+	Open     float64 // of open ones
+	Trades   int     // closed
+	Price    float64 // the last close
+}
+
+// Recorded is an intent with the bar at whose close it was recorded.
+type Recorded struct {
+	Intent
+	Bar int64 `json:"bar"`
+}
+
+// Recent returns the newest recorded intents, oldest first. The slice is read-only.
+func (d *Deployment) Recent() []Recorded { return d.recent[max(0, len(d.recent)-mostRecent):] }

@@ -1,0 +1,81 @@
+package strategies
+
+import (
+	"context"
+
+	"candela/internal/kit/principal"
+	"candela/internal/trading/deploy"
+	"candela/lib/fault"
+)
+
+// Owner is what the owner of an installation does with strategies. Who asks is checked before.
+type Owner struct {
+	*Strategies
+	Subject principal.Owner
+}
+
+// Shown is a strategy with the newest of what it wanted.
+type Shown struct {
+	Detail
+	Recent []Intent `json:"recent_intents,omitempty"`
+	More   int      `json:"more_intents,omitempty"`
+}
+
+// ListOwn lists the strategies, the newest first.
+func (o Owner) ListOwn(ctx context.Context) ([]View, error) {
+	own, err := o.Of(ctx, o.Subject)
+	if err != nil {
+		return nil, err
+	}
+	all, err := own.List(ctx)
+	views := make([]View, len(all))
+	for i := range all {
+		views[i] = ViewOf(&all[i])
+	}
+	return views, err
+}
+
+// ShowOwn shows a strategy.
+func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
+	own, err := o.Of(ctx, o.Subject)
+	if err != nil {
+		return Shown{}, err
+	}
+	d, err := own.Get(ctx, id)
+	if err != nil {
+		return Shown{}, err
+	}
+	out := Shown{Detail: DetailOf(&d)}
+	out.Recent, out.More = IntentsOf(&d)
+	return out, nil
+}
+
+// Acts lists what the owner can do with a strategy.
+func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
+
+// Act changes a strategy. stage is that of a start.
+func (o Owner) Act(ctx context.Context, by, act, id string, stage deploy.Stage) (View, error) {
+	own, err := o.Of(ctx, o.Subject)
+	if err != nil {
+		return View{}, err
+	}
+	var d deploy.Deployment
+	switch act {
+	case "start":
+		d, err = own.Start(ctx, by, id, stage, nil)
+	case "decline":
+		d, err = own.Decline(ctx, by, id)
+	case "pause":
+		d, err = own.Pause(ctx, by, id)
+	case "resume":
+		d, err = own.Resume(ctx, by, id)
+	case "stop":
+		d, err = own.Stop(ctx, by, id)
+	default:
+		err = fault.Field("act", act, "start, decline, pause, resume or stop", fault.Nearest(act, Acts())...)
+	}
+	if err != nil {
+		return View{}, err
+	}
+	return ViewOf(&d), nil
+}

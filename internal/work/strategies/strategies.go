@@ -1,0 +1,279 @@
+// Package strategies is what people and agents do with strategies that trade by themselves: an agent proposes one with
+// its back-test, the owner starts it, and both see what it does.
+package strategies
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/principal"
+	"candela/internal/trading/deploy"
+	"candela/internal/work/research"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/market"
+)
+
+// Bounds of a proposal.
+const (
+	LeastInterval = market.Minute5
+	MostBars      = 10_000 // of its back-test
+	MostName      = 40
+	MostNote      = 500
+)
+
+// Strategies are those of one owner, or of many. It is safe for concurrent use.
+type Strategies struct {
+	Research *research.Research
+	Bars     deploy.Bars
+	// Of returns the deployments of an owner.
+	Of func(ctx context.Context, owner principal.Owner) (*deploy.Deployments, error)
+}
+
+// Proposal asks for a strategy that trades by itself.
+type Proposal struct {
+	research.Backtest
+	Name, Note string
+	LongOnly   bool
+	Limits     deploy.Limits
+}
+
+// Proposed is the answer to a proposal.
+type Proposed struct {
+	deploy.Deployment
+	Needs    Needs
+	Backtest *research.BacktestAnswer
+}
+
+// Needs counts what a strategy has asked for in its back-test.
+type Needs struct {
+	Entries   int `json:"market_entries"`
+	Limits    int `json:"limit_entries"`
+	Stops     int `json:"stop_entries"`
+	Lines     int `json:"exits_at_prices"`
+	Trails    int `json:"exits_that_trail"`
+	Closes    int `json:"market_exits"`
+	Turns     int `json:"turns"` // entries against a position
+	Shorts    int `json:"short_entries"`
+	Unguarded int `json:"entries_without_stop"`
+}
+
+// Propose checks a strategy, tests it on the paper account over past bars and records it. Nothing trades until the
+// owner starts it.
+func (s *Strategies) Propose(ctx context.Context, caller principal.Caller, p Proposal) (*Proposed, error) {
+	if err := check(&p); err != nil {
+		return nil, err
+	}
+	own, err := s.Of(ctx, caller.Subject)
+	if err != nil {
+		return nil, err
+	}
+	if p.Script, err = s.source(&p.Backtest); err != nil {
+		return nil, err
+	}
+	libraries := make(map[string]string)
+	p.Libraries = recording(s.Research, libraries)
+	name := p.ScriptName
+	p.Fills, p.Format, p.ScriptName = research.FillsPaper, research.FormatSummary, ""
+	live, err := s.Research.Live(ctx, caller, p.Backtest)
+	if err != nil {
+		return nil, err
+	}
+	tested, err := s.Research.Backtest(ctx, caller, p.Backtest)
+	if err != nil {
+		return nil, err
+	}
+	if flags := tested.Backtest.Honesty.Flags; slices.Contains(flags, backtest.FlagRepaints) {
+		return nil, fault.New(fault.Unsupported, "not_repeatable", "the strategy repaints: a trade of the past changes when later bars are known, so what it does now cannot be computed again").About("script", "", "a strategy without the flag repaints in run_backtest")
+	}
+	d := deploy.Deployment{
+		Name: p.Name, Terms: s.terms(&p, live, tested, libraries), Record: deploy.Record{Note: p.Note, Limits: p.Limits, Report: tested.Backtest.ReportID},
+	}
+	d.Terms.Program.Name = name
+	if err := readProgram(&d.Terms.Program, &p.Backtest); err != nil {
+		return nil, err
+	}
+	needs, err := s.needs(ctx, &d.Terms, live)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseShorts(&p, live, needs); err != nil {
+		return nil, err
+	}
+	if d, err = own.Propose(ctx, caller.Client, d); err != nil {
+		return nil, err
+	}
+	return &Proposed{Deployment: d, Needs: needs, Backtest: tested.Backtest}, nil
+}
+
+// check returns an error that names the first argument that cannot be used.
+func check(p *Proposal) error {
+	p.Name = strings.TrimSpace(p.Name)
+	switch {
+	case p.Name == "":
+		return fault.Missing("name", "a short name for the strategy, such as eth-cross")
+	case len(p.Name) > MostName:
+		return fault.Field("name", p.Name, fmt.Sprintf("at most %d characters", MostName))
+	case p.Interval < LeastInterval:
+		return fault.Field("interval", p.Interval.String(), "5m or longer: a strategy acts on closed bars")
+	case p.Bars > MostBars:
+		return fault.Field("bars", strconv.Itoa(p.Bars), fmt.Sprintf("at most %d", MostBars))
+	case p.Time.End != 0:
+		return fault.Field("to", market.Stamp(p.Time.End), "no to: a strategy goes on from the newest bar")
+	case p.Grid != nil || p.Train != 0:
+		return fault.Field("sweep", "a sweep", "one value for each input; use run_backtest for sweeps")
+	}
+	return nil
+}
+
+// source returns the script of a proposal; "" for rules.
+func (s *Strategies) source(q *research.Backtest) (string, error) {
+	switch {
+	case q.ScriptName == "":
+		return q.Script, nil
+	case q.Script != "":
+		return "", fault.Field("script_name", q.ScriptName, "script or script_name, not both")
+	case s.Research.Scripts == nil:
+		return "", fault.New(fault.Unsupported, "scripts_disabled", "stored scripts need --toolsets scripts; pass the source as script instead")
+	}
+	return s.Research.Scripts.Source(q.ScriptName)
+}
+
+// terms returns what is recorded of a proposal but for its program.
+func (s *Strategies) terms(p *Proposal, live *research.Live, tested *research.Answer, libraries map[string]string) deploy.Terms {
+	t := deploy.Terms{
+		Symbol: live.Facts.Symbol, Interval: p.Interval, Tick: decimal.NewFromFloat(live.Tick), Step: decimal.NewFromFloat(live.Step),
+		First: tested.First, From: tested.From, Engine: backtest.Engine, Program: deploy.Program{Libraries: libraries},
+		Account: deploy.Account{
+			Capital: decimal.NewFromFloat(live.Config().Capital), Size: deploy.SizeScript, LongOnly: p.LongOnly, FeeBps: decimal.NewFromFloat(p.Fee), SlipBps: decimal.NewFromFloat(p.Slip),
+		},
+	}
+	if live.Config().Perp != nil {
+		t.Leverage, t.FeeBps = decimal.NewFromFloat(p.Leverage), decimal.NewFromFloat(live.Config().Commission*100)
+	}
+	switch rules := p.Script == ""; {
+	case p.Quantity > 0:
+		t.Size, t.SizeBy = deploy.SizeFixed, decimal.NewFromFloat(p.Quantity)
+	case p.Chosen.Percent || rules:
+		t.Size, t.SizeBy = deploy.SizePercent, decimal.NewFromFloat(p.Percent)
+	}
+	return t
+}
+
+// readProgram records the source of a script, or rules as they were read.
+func readProgram(to *deploy.Program, q *research.Backtest) (err error) {
+	to.Script, to.Inputs = q.Script, q.Inputs
+	for _, side := range []struct {
+		name string
+		text []byte
+		to   *json.RawMessage
+	}{{"long", q.Rules.Long, &to.Long}, {"short", q.Rules.Short, &to.Short}} {
+		if side.text == nil {
+			continue
+		}
+		read, err := q.Rules.Read(side.name, side.text)
+		if err != nil {
+			return err
+		}
+		if *side.to, err = json.Marshal(read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recording returns the stored libraries, and notes those that are asked for.
+func recording(r *research.Research, asked map[string]string) func(path string) (string, bool) {
+	return func(path string) (string, bool) {
+		if r.Scripts == nil {
+			return "", false
+		}
+		source, ok := r.Scripts.Library(path)
+		if ok {
+			asked[path] = source
+		}
+		return source, ok
+	}
+}
+
+// needs counts what a strategy asks for over the bars of its back-test.
+func (s *Strategies) needs(ctx context.Context, t *deploy.Terms, live *research.Live) (n Needs, err error) {
+	bars, err := s.Bars.Closed(ctx, t.Symbol, t.Interval, t.First)
+	if err != nil {
+		return n, err
+	}
+	m, err := deploy.NewModel("", t, live.Program)
+	if err != nil {
+		return n, err
+	}
+	defer m.Close()
+	for _, b := range bars {
+		intents, err := m.Step(b)
+		if err != nil {
+			return n, fault.New(fault.Unsupported, "script_failed", "%v", err)
+		}
+		for i := range intents {
+			n.count(&intents[i])
+		}
+	}
+	return n, nil
+}
+
+func (n *Needs) count(i *deploy.Intent) {
+	add := func(to *int, when bool) {
+		if when {
+			*to++
+		}
+	}
+	entry := i.Kind == deploy.EntryKind
+	add(&n.Entries, entry && i.Market())
+	add(&n.Limits, entry && i.Limit.IsPositive())
+	add(&n.Stops, entry && i.Stop.IsPositive())
+	add(&n.Turns, entry && i.Closes.IsPositive())
+	add(&n.Shorts, entry && i.Side.Sign() < 0 && i.Quantity.GreaterThan(i.Closes))
+	add(&n.Unguarded, entry && i.StopLoss.IsZero() && i.StopApart.IsZero() && i.StopPercent.IsZero())
+	add(&n.Lines, i.Kind == deploy.LineKind)
+	add(&n.Trails, i.Kind == deploy.LineKind && i.Trails)
+	add(&n.Closes, i.Kind == deploy.CloseKind)
+}
+
+// refuseShorts refuses a strategy that sells short where nothing is lent, unless it is to trade long alone.
+func refuseShorts(p *Proposal, live *research.Live, n Needs) error {
+	if n.Shorts == 0 || p.LongOnly || live.Config().Perp != nil {
+		return nil
+	}
+	return fault.New(fault.Unsupported, "needs_short", "the strategy sold short %d times, and nothing is lent in %s; set long_only to let its sales only close, or choose a perpetual future", n.Shorts, live.Facts.Symbol).About("symbol", live.Facts.Symbol.String(), "a perpetual future such as BTCUSDT.P, or long_only")
+}
+
+// List returns the caller's strategies, the newest first.
+func (s *Strategies) List(ctx context.Context, caller principal.Caller) ([]deploy.Deployment, error) {
+	own, err := s.Of(ctx, caller.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return own.List(ctx)
+}
+
+// Get returns one of the caller's strategies by its id or name.
+func (s *Strategies) Get(ctx context.Context, caller principal.Caller, id string) (deploy.Deployment, error) {
+	own, err := s.Of(ctx, caller.Subject)
+	if err != nil {
+		return deploy.Deployment{}, err
+	}
+	return own.Get(ctx, id)
+}
+
+// Stop ends one of the caller's strategies.
+func (s *Strategies) Stop(ctx context.Context, caller principal.Caller, id string) (deploy.Deployment, error) {
+	own, err := s.Of(ctx, caller.Subject)
+	if err != nil {
+		return deploy.Deployment{}, err
+	}
+	return own.Stop(ctx, caller.Client, id)
+}
