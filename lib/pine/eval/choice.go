@@ -11,10 +11,10 @@ import (
 const maxTimeframes = 16
 
 // maxSeries is how many series a script may request in all.
-const maxSeries = 64
+const maxSeries = 128
 
 // maxSymbols is how many symbols a request may choose from.
-const maxSymbols = 40
+const maxSymbols = 64
 
 // series names what a request with a changing symbol or timeframe may read, as the script
 // writes it.

@@ -127,7 +127,7 @@ func TestChoice_IsBounded(t *testing.T) {
 		"tfs = array.from(" + hours(17) + ")\nfor tf in tfs\n    request.security(\"\", tf, close)\nplot(close)":                                                       "at most 16",
 		`plot(request.security("", bar_index < 1 ? "60" : "10S", close))`:                                                                                              "no such bars",
 		"for sym in array.from(\"A\", \"B\", \"X:\" + str.tostring(bar_index))\n    request.security(sym, \"60\", close, ignore_invalid_symbol = true)\nplot(close)":   `is "X:1" here`,
-		"var list = array.from(" + symbolList(41) + ")\nplot(request.security(close > 0 ? list.get(bar_index) : na, \"60\", close))":                                   "at most 40",
+		"var list = array.from(" + symbolList(65) + ")\nplot(request.security(close > 0 ? list.get(bar_index) : na, \"60\", close))":                                   "at most 64",
 		`plot(request.security(array.new<string>(1).get(bar_index % 1), "60", close))`:                                                                                 "The symbol of request.security is computed, and nothing",
 		`plot(request.security("", array.new<string>(1).get(bar_index % 1), close))`:                                                                                   "nothing that the script writes can be it",
 	} {
