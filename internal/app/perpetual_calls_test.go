@@ -72,6 +72,8 @@ func shortEntries() []mistake {
 		{name: "the same in capitals", arguments: `{"positionSide":"LONG"}`, rule: "unknown_argument", says: "positionSide", next: `{"positionSide":"absent"}`},
 		{name: "close_position", arguments: `{"close_position":true}`, rule: "unknown_argument", says: "close_position", next: `{"close_position":"absent"}`},
 		{name: "a hedge mode", arguments: `{"hedge":true}`, rule: "unknown_argument", says: "hedge", next: `{"hedge":"absent"}`},
+		{name: "a deployment", arguments: `{"deployment":"0199a0"}`, rule: "unknown_argument", says: "deployment", next: `{"deployment":"absent"}`},
+		{name: "a key of a deployment", arguments: `{"idempotency_key":"s1-0123456789abcdef0123456789abcdef01234567"}`, rule: "invalid_argument", says: "one of a deployment", next: `{"idempotency_key":"absent"}`},
 		{name: "a margin", arguments: `{"margin":1000}`, rule: "unknown_argument", says: "margin", next: `{"margin":"absent"}`},
 		{name: "the side of a position", arguments: `{"side":"short"}`, rule: "invalid_argument", says: "did you mean", next: `{"side":"sell"}`},
 		{name: "a quantity with its unit", arguments: `{"quantity":"0.1 BTC"}`, rule: "invalid_argument", says: "without quotes", next: `{"quantity":0.1}`},

@@ -79,7 +79,7 @@ func (l *loop) checkAssigned(a order.Assignment) error {
 	if a.Released {
 		return nil
 	}
-	from := l.book.Of(a.Deployment).Position(a.Symbol).Quantity.Neg() // of the book, as it would lose them
+	from := l.book.PositionOf(a.Deployment, a.Symbol).Quantity.Neg() // of the book, as it would lose them
 	if from.Sign() != a.Quantity.Sign() {
 		from = decimal.Zero
 		for _, one := range l.book.Shares(a.Symbol) {

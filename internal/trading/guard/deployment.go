@@ -86,7 +86,7 @@ func (f *Facts) shared(b *order.Book, s market.Symbol, deployment string) {
 	f.OthersHeld = all.Quantity.Sub(f.Held)
 	f.Entry, _ = all.Average()
 	if deployment != "" {
-		f.Entry, _ = b.Of(deployment).Position(s).Average()
+		f.Entry, _ = b.PositionOf(deployment, s).Average()
 	}
 	f.Shares = slices.DeleteFunc(b.Shares(s), func(one order.Share) bool { return one.Deployment == deployment })
 }

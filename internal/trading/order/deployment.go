@@ -86,6 +86,14 @@ func (b *Book) Of(deployment string) DeploymentBook {
 	return d
 }
 
+// PositionOf returns what the book of a deployment holds of a symbol, without its trades.
+func (b *Book) PositionOf(deployment string, s market.Symbol) Position {
+	if t := b.books.in[s][deployment]; t != nil {
+		return t.position()
+	}
+	return Position{Symbol: s}
+}
+
 // Deployments returns the deployments that have a book, by ID.
 func (b *Book) Deployments() []string { return slices.Sorted(maps.Keys(b.books.ids())) }
 
