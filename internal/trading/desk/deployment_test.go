@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"candela/internal/kit/principal"
+	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -245,4 +246,63 @@ func TestDeployment_LeavesOthersAlone(t *testing.T) {
 	if diff := cmp.Diff(plans[0], plans[1]); diff != "" || len(plans[0]) != 1 {
 		t.Errorf("%+v: %s", plans[0], diff)
 	}
+}
+
+// TestDeployment_InAPerpetual holds that nobody trades beside a deployment in a perpetual future, and that a liquidation ends its
+// book with its funding and its loss.
+func TestDeployment_InAPerpetual(t *testing.T) {
+	t.Parallel()
+	inPerp(t, func(p *onPerp) {
+		p.runs(func(d *guard.Deployment) { d.Symbol = perpetual().Symbol })
+		p.denied(caller(), short("0.1"), "deployment_perpetual", "btc-cross")
+		p.wants(p.byStrategy(short("0.5"), "s1-a").Order, order.Filled)
+		p.denied(caller(), cover("0.1"), "deployment_units", "btc-cross")
+		p.denied(caller(), short("0.1"), "deployment_perpetual", "btc-cross")
+		if err := p.SetDeployments(p.t.Context(), nil); err != nil {
+			p.t.Fatal(err)
+		}
+		p.denied(caller(), short("0.1"), "deployment_perpetual", "d1")
+		p.wants(p.byStrategy(cover("0.1"), "s1-b").Order, order.Filled)
+		p.bar(50000, 61000, 50000, 60900)
+		time.Sleep(time.Minute)
+		book, has, err := p.DeploymentBook(p.t.Context(), "d1", perpetual().Symbol)
+		account := p.store.Book(owner).Position(perpetual().Symbol)
+		if err != nil || !has.IsZero() || len(book.Trades) != 2 || book.Trades[0].Reason != order.ByLiquidation {
+			p.t.Fatalf("the book is %+v, %v", book, err)
+		}
+		if own := book.Position(perpetual().Symbol); !own.Realised.Equal(account.Realised) || !own.Quantity.Equal(account.Quantity) || !own.Fees["USDT"].Equal(account.Fees["USDT"]) {
+			p.t.Errorf("the book is %+v, the account %+v", own, account)
+		}
+	})
+}
+
+// TestDeployment_ClosedByTheVenue holds that what a venue closes by itself while candela is down leaves the book, and that a repeat of
+// an intent under its key is not sent twice.
+func TestDeployment_ClosedByTheVenue(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		d := guard.Deployment{ID: "d1", Symbol: brokertest.MemorySymbol(), Budget: dec("1000000"), Cap: dec("1000000")}
+		if err := w.SetDeployments(w.t.Context(), []guard.Deployment{d}); err != nil {
+			w.t.Fatal(err)
+		}
+		r := buy("0.5")
+		r.Deployment, r.Key = "d1", "s1-a"
+		first, err := w.Place(w.t.Context(), strategy(), r)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.stop()
+		w.venue.Force(dec("0.2"), order.ByADL)
+		w.start()
+		time.Sleep(time.Minute)
+		again, err := w.Place(w.t.Context(), strategy(), r)
+		if err != nil || again.ID != first.ID || w.taken(first.ID) != 1 {
+			w.t.Errorf("the repeat is %+v, %v", again, err)
+		}
+		book, has, err := w.DeploymentBook(w.t.Context(), "d1", brokertest.MemorySymbol())
+		if err != nil || !has.Equal(dec("0.3")) || len(book.Trades) != 1 || book.Trades[0].Reason != order.ByADL {
+			w.t.Errorf("the book is %+v, %v", book, err)
+		}
+	})
 }
