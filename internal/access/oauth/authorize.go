@@ -253,7 +253,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		return
 	}
 	if err != nil {
-		s.failed(r.Context(), "[OAuth] code not stored", err)
+		s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] code not stored", slog.Any("error", err))
 		s.writeError(w, r, serverError())
 		return
 	}

@@ -158,7 +158,7 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Own
 	case errors.Is(err, ErrWrongPassphrase):
 		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(min(left, s.limits.guessesLeft(address, time.Now()))))
 	}
-	s.failed(r.Context(), "[OAuth] passphrase check failed", err)
+	s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] passphrase check failed", slog.Any("error", err))
 	return "", serverError()
 }
 
@@ -176,7 +176,7 @@ func (s *Server) countGuess(ctx context.Context, address netip.Addr) (left int, 
 	if wait == 0 {
 		var err error
 		if left, wait, err = s.limits.trySharedGuess(ctx, address); err != nil {
-			s.failed(ctx, "[OAuth] guess not counted", err)
+			s.log.LogAttrs(ctx, levelOf(ctx), "[OAuth] guess not counted", slog.Any("error", err))
 			return 0, serverError()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -88,7 +89,7 @@ func (s *Server) logInAs(w http.ResponseWriter, r *http.Request, grant Grant) *E
 	case errors.Is(err, ErrFull):
 		return full()
 	case err != nil:
-		s.failed(r.Context(), "[OAuth] login not stored", err)
+		s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] login not stored", slog.Any("error", err))
 		return serverError()
 	}
 	for _, path := range s.loginPaths() {
@@ -142,7 +143,7 @@ func (s *Server) endLogin(r *http.Request) *Error {
 		err = s.endSessions(r, subject)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		s.failed(r.Context(), "[OAuth] login not ended", err)
+		s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] login not ended", slog.Any("error", err))
 		return serverError()
 	}
 	return nil

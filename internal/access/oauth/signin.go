@@ -156,7 +156,7 @@ func (s *Server) ownerError(ctx context.Context, err error) *Error {
 	case errors.Is(err, ErrErased):
 		return erased()
 	}
-	s.failed(ctx, "[OAuth] owner not read", err)
+	s.log.LogAttrs(ctx, levelOf(ctx), "[OAuth] owner not read", slog.Any("error", err))
 	return serverError()
 }
 

@@ -123,7 +123,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) *Error {
 	}
 	if err := s.endSignIn(r.Context(), over, now); err != nil {
 		s.signOuts.forget(over.ID)
-		s.failed(r.Context(), "[OAuth] logout failed", err)
+		s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] logout failed", slog.Any("error", err))
 		return invalidRequest("the logout failed; see the server's log")
 	}
 	return nil

@@ -179,13 +179,12 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 // revokeTime bounds the revocation of a token whose code was replayed.
 const revokeTime = 10 * time.Second
 
-// failed logs an error of the store. A client that has left is none of the server's errors.
-func (s *Server) failed(ctx context.Context, what string, err error) {
-	level := slog.LevelError
+// levelOf returns how to log an error of the store: that a client has left is none of the server's errors.
+func levelOf(ctx context.Context) slog.Level {
 	if ctx.Err() != nil {
-		level = slog.LevelInfo
+		return slog.LevelInfo
 	}
-	s.log.LogAttrs(ctx, level, what, slog.Any("error", err))
+	return slog.LevelError
 }
 
 // refuseCode maps a store's error. A replayed code may be stolen, so its token is revoked.
@@ -204,7 +203,7 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 			return invalidGrant("code was already used; its token is revoked")
 		}
 	}
-	s.failed(r.Context(), "[OAuth] code redemption failed", err)
+	s.log.LogAttrs(r.Context(), levelOf(r.Context()), "[OAuth] code redemption failed", slog.Any("error", err))
 	return serverError()
 }
 
