@@ -167,12 +167,14 @@ type process struct {
 	done chan error
 }
 
+func config(j *journals, v *venue, now func() time.Time) deploy.Config {
+	return deploy.Config{Owner: owner, Journal: j, Programs: programs{}, Bars: v, Highest: deploy.Shadow, Log: slog.New(slog.DiscardHandler), Now: now}
+}
+
 func start(t *testing.T, j *journals, v *venue) *process {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	p := &process{stop: stop, done: make(chan error, 1), Deployments: deploy.New(deploy.Config{
-		Owner: owner, Journal: j, Programs: programs{}, Bars: v, Highest: deploy.Shadow, Log: slog.New(slog.DiscardHandler), Now: v.now,
-	})}
+	p := &process{stop: stop, done: make(chan error, 1), Deployments: deploy.New(config(j, v, v.now))}
 	ready := make(chan struct{})
 	go func() { p.done <- p.Run(ctx, ctx, func() { close(ready) }) }()
 	select {

@@ -1,0 +1,187 @@
+package deploy_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/trading/deploy"
+	"candela/lib/fault"
+)
+
+// begun starts a strategy of which so many bars have closed.
+func begun(t *testing.T, j *journals, v *venue, source string) (*process, deploy.Deployment) {
+	t.Helper()
+	p := start(t, j, v)
+	terms := termsOf(v, 60)
+	terms.Program.Script = source
+	d, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "x", Terms: terms})
+	if err == nil {
+		d, err = p.Start(t.Context(), "owner", d.ID, deploy.Shadow, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, d
+}
+
+// until closes bars up to one and delivers them.
+func (p *process) until(t *testing.T, v *venue, d *deploy.Deployment, n int) deploy.Deployment {
+	t.Helper()
+	for i := v.closed + 1; i <= n; i++ {
+		p.Deliver(deploy.Sub{Symbol: d.Terms.Symbol, Interval: d.Terms.Interval}, v.close(i))
+	}
+	return p.settled(t, d.ID, 0)
+}
+
+// TestPause_ScriptThatFailsStopsAlone lets one of two strategies fail at a bar.
+func TestPause_ScriptThatFailsStopsAlone(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(300, 3), closed: 120}
+	p, bad := begun(t, j, v, strings.Replace(script, "if close <", "if bar_index == 200\n    runtime.error(\"out of ideas\")\nif close <", 1))
+	good, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "y", Terms: termsOf(v, 60)})
+	if err == nil {
+		good, err = p.Start(t.Context(), "owner", good.ID, deploy.Shadow, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad = p.until(t, v, &bad, 300)
+	if bad.State != deploy.Paused || bad.Cause != deploy.ScriptFailed || !strings.Contains(bad.Detail, "out of ideas") {
+		t.Errorf("%+v", bad)
+	}
+	if good = p.settled(t, good.ID, v.bars[299].T); good.State != deploy.Running || good.Through != v.bars[299].T {
+		t.Errorf("the other one: %+v", good)
+	}
+	p.kill()
+	p = start(t, j, v)
+	if bad, err = p.Get(t.Context(), bad.ID); err != nil || bad.State != deploy.Paused || bad.Cause != deploy.ScriptFailed {
+		t.Errorf("after a restart: %+v %v", bad, err)
+	}
+}
+
+// TestPause_OtherIntentsThanRecorded changes what was recorded, as a defect would.
+func TestPause_OtherIntentsThanRecorded(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(300, 3), closed: 120}
+	p, d := begun(t, j, v, script)
+	p.until(t, v, &d, 300)
+	p.kill()
+	name := "strategy " + d.ID
+	for i, e := range j.entries[name] {
+		if changed := bytes.Replace(e, []byte(`"side":"buy"`), []byte(`"side":"sell"`), 1); !bytes.Equal(changed, e) {
+			j.entries[name][i] = changed
+			break
+		}
+	}
+	p = start(t, j, v)
+	d, err := p.Get(t.Context(), d.ID)
+	if err != nil || d.State != deploy.Paused || d.Cause != deploy.Different || !strings.Contains(d.Detail, "was recorded") {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// TestPause_LongOutage misses more bars than are made up for, and goes on when the owner resumes it.
+func TestPause_LongOutage(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(1500, 3), closed: 120}
+	p, d := begun(t, j, v, script)
+	p.kill()
+	v.close(1400)
+	p = start(t, j, v)
+	if d = p.settled(t, d.ID, 0); d.State != deploy.Paused || d.Cause != deploy.LongOutage {
+		t.Fatalf("%+v", d)
+	}
+	d, err := p.Resume(t.Context(), "owner", d.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = p.until(t, v, &d, 1500)
+	for deadline := time.Now().Add(time.Minute); d.Through != v.bars[1499].T && time.Now().Before(deadline); {
+		d = p.settled(t, d.ID, 0)
+	}
+	if d.State != deploy.Running || d.Through != v.bars[1499].T {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestRun_AppendsThatFail lets the store fail at each append. What was recorded in the end is what one without failures
+// records.
+func TestRun_AppendsThatFail(t *testing.T) {
+	t.Parallel()
+	whole := newJournals()
+	v := &venue{bars: walk(260, 3), closed: 120}
+	p, d := begun(t, whole, v, script)
+	p.until(t, v, &d, 260)
+	p.kill()
+	want, _ := whole.intents(t, "strategy "+d.ID)
+	for after := range 12 {
+		j, v := newJournals(), &venue{bars: walk(260, 3), closed: 120}
+		p, d := begun(t, j, v, script)
+		j.mu.Lock()
+		j.failAfter = after
+		j.mu.Unlock()
+		p.until(t, v, &d, 260)
+		p.kill()
+		j.failAfter = -1
+		p = start(t, j, v)
+		p.settled(t, d.ID, 0)
+		p.kill()
+		if got, _ := j.intents(t, "strategy "+d.ID); strip(t, got) != strip(t, want) {
+			t.Errorf("after %d appends: %d bars with intents, not %d", after, len(got), len(want))
+		}
+	}
+}
+
+// TestPropose_IsBounded proposes the same twice, too many, and starts what has expired.
+func TestPropose_IsBounded(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(300, 3), closed: 120}
+	p := start(t, j, v)
+	propose := func(n int, name string) (deploy.Deployment, error) {
+		terms := termsOf(v, 60+n)
+		return p.Propose(t.Context(), "agent", deploy.Deployment{Name: name, Terms: terms})
+	}
+	first, err := propose(0, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []struct {
+		n    int
+		name string
+	}{{0, "other"}, {1, "0"}} {
+		if _, err := propose(again.n, again.name); fault.Of(err) == nil || fault.Of(err).Code != "strategy_exists" {
+			t.Errorf("%+v: %v", again, err)
+		}
+	}
+	for n := 1; n < deploy.MostRunning; n++ {
+		if _, err := propose(n, fmt.Sprint(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := propose(50, "one more"); fault.Of(err) == nil || fault.Of(err).Code != "too_many_strategies" {
+		t.Error(err)
+	}
+	for _, stage := range []deploy.Stage{deploy.Paper, deploy.Live, "", "other"} {
+		if _, err := p.Start(t.Context(), "owner", first.ID, stage, nil); err == nil {
+			t.Errorf("%q was started", stage)
+		}
+	}
+	p.kill()
+	later := deploy.New(config(j, v, func() time.Time { return v.now().Add(8 * 24 * time.Hour) }))
+	ctx, stop := context.WithCancel(t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- later.Run(ctx, ctx, func() { close(ready) }) }()
+	<-ready
+	if _, err := later.Start(t.Context(), "owner", first.ID, deploy.Shadow, nil); fault.Of(err) == nil || fault.Of(err).Code != "strategy_state" {
+		t.Errorf("an old proposal: %v", err)
+	}
+	if d, err := later.Get(t.Context(), first.ID); err != nil || d.State != deploy.Expired {
+		t.Errorf("%+v %v", d, err)
+	}
+	stop()
+	<-done
+}
