@@ -255,12 +255,14 @@ Commands:
 
 An agent proposes a strategy with the tool propose_deployment; nothing runs until you start
 it. At the stage shadow it records the orders that it wants at each closed bar and sends
-none. These commands need a server that runs with --trade --strategies shadow. ID may be
-the name of the strategy.
+none; at the stage paper it trades on the paper account. These commands need a server that
+runs with --trade --strategies shadow, or paper. ID may be the name of the strategy.
 
 Flags:
-  --stage shadow  of start: how far it may go
-  --json          of list: JSON
+  --stage STAGE  of start: shadow, the default, or paper
+  --cap AMOUNT   of start at the stage paper: the most that it may hold
+  --close        of stop: sell what it holds; else that stays, with its stops
+  --json         of list: JSON
 `
 	alertsHelp = `
 Commands:

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/shopspring/decimal"
+
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
@@ -95,8 +97,7 @@ func showStrategy(ctx context.Context, in cli.Call) error {
 // actOnStrategy returns the command that changes a strategy.
 func actOnStrategy(act string) cli.Runner {
 	return func(ctx context.Context, in cli.Call) error {
-		stage := ""
-		rest, err := cli.CutFlags(in.Args, nil, []cli.Flag{cli.TextFlag("--stage", &stage, "shadow")})
+		how, rest, err := howOf(in.Args)
 		if err != nil {
 			return err
 		}
@@ -104,18 +105,34 @@ func actOnStrategy(act string) cli.Runner {
 		if id == "" {
 			return fault.Missing("strategies "+act+" ID", "an ID or a name that candela strategies list shows")
 		}
-		if act == "start" && stage == "" {
-			stage = string(deploy.Shadow)
-		}
 		cfg, err := in.Config(rest)
 		if err != nil {
 			return err
 		}
-		v, err := app.Commands(cfg, in.Stderr).ActOnStrategy(ctx, act, id, stage)
+		v, err := app.Commands(cfg, in.Stderr).ActOnStrategy(ctx, act, id, how)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(in.Stdout, "Strategy %s (%s) is %s.\n", v.ID, fault.Clean(v.Name, 60), stateText(&v))
 		return err
 	}
+}
+
+// howOf takes the flags that say how a strategy changes out of the arguments.
+func howOf(args []string) (how strategies.How, rest []string, err error) {
+	stage, most, keep := string(deploy.Shadow), "", false
+	rest, err = cli.CutFlags(args, map[string]*bool{"--close": &how.Close, "--keep": &keep}, []cli.Flag{
+		cli.TextFlag("--stage", &stage, "shadow or paper"), cli.TextFlag("--cap", &most, "the most that it may hold, such as 500"),
+	})
+	switch {
+	case err != nil:
+	case how.Close && keep:
+		err = fault.Field("--close", "--close and --keep", "one of them")
+	case most != "":
+		if how.Limits.Cap, err = decimal.NewFromString(most); err != nil || !how.Limits.Cap.IsPositive() {
+			err = fault.Field("--cap", most, "a number above 0, such as 500")
+		}
+	}
+	how.Stage = deploy.Stage(stage)
+	return how, rest, err
 }

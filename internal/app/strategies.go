@@ -22,7 +22,7 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 	bars := &strategies.Bars{Source: of.Charting.Bars}
 	own := deploy.New(deploy.Config{
 		Owner: accountOwner, Journal: t.journals, Bars: bars, Highest: deploy.Stage(rt.Config.Trading.Strategies), Log: rt.Log, Now: time.Now,
-		Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
+		Desk: t.desk.Load(), Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
 	})
 	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
 	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/operate/control"
+	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 )
 
@@ -36,7 +39,7 @@ func TestStrategies_GoOnWhereTheirTestEnded(t *testing.T) { //nolint:tparallel /
 		if text, failed = p.call("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"15m","bars":600,"script":%s}`, script)); !failed || !strings.Contains(text, "strategy_exists") {
 			t.Errorf("a second one of the name: %s", text)
 		}
-		if v, reached, err := control.ActOnStrategy(t.Context(), home, "start", "walk", "shadow"); err != nil || !reached || v.State != "running" {
+		if v, reached, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Shadow}); err != nil || !reached || v.State != "running" {
 			t.Fatalf("%+v %v %v", v, reached, err)
 		}
 		now := p.watch(12)
@@ -52,7 +55,7 @@ func TestStrategies_GoOnWhereTheirTestEnded(t *testing.T) { //nolint:tparallel /
 	if text, failed := p.call("stop_deployment", `{"deployment_id":"walk"}`); failed || !strings.Contains(text, `"state":"stopped"`) {
 		t.Error(text)
 	}
-	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", "shadow"); err == nil {
+	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Shadow}); err == nil {
 		t.Error("a strategy that was stopped starts again")
 	}
 }
@@ -101,5 +104,56 @@ func sameAsTested(t *testing.T, p *program, d *strategies.Detail, script []byte)
 	net, _ := tested.Result.Net.Float64()
 	if got := d.Model.Net.InexactFloat64(); fmt.Sprintf("%.2f", got) != fmt.Sprintf("%.2f", net) || d.Model.Trades != tested.Result.Trades {
 		t.Errorf("the model has %d trades and %v, the back-test %d and %v", d.Model.Trades, got, tested.Result.Trades, net)
+	}
+}
+
+// TestStrategies_TradeOnPaper lets a strategy trade on the paper account in a replay. What it holds is its own, and goes when it
+// is stopped with close.
+func TestStrategies_TradeOnPaper(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "own")
+	p := startIn(t, home, "--strategies", "paper", "--csv-dir", writeWalk(t, 6*24*60), "--replay-from", "2025-01-04T00:00:00Z", "--replay-speed", "1200")
+	script, _ := json.Marshal(walkStrategy)
+	if text, failed := p.settled("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"5m","bars":600,"capital":4000,"script":%s}`, script)); failed {
+		t.Fatal(text)
+	}
+	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Paper}); err == nil || !strings.Contains(err.Error(), "--cap") {
+		t.Errorf("without a cap: %v", err)
+	}
+	if v, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Paper, Limits: deploy.Limits{Cap: decimal.NewFromInt(3000)}}); err != nil || v.Stage != "paper" {
+		t.Fatalf("%+v %v", v, err)
+	}
+	one := func() (d struct {
+		Book  strategies.Book
+		State string
+	},
+	) {
+		text, failed := p.call("get_deployment", `{"deployment_id":"walk"}`)
+		if err := json.Unmarshal([]byte(text), &d); failed || err != nil || d.State != "running" {
+			t.Fatal(text, err)
+		}
+		return d
+	}
+	deadline := time.Now().Add(patience)
+	for d := one(); d.Book.Trades == 0 || !d.Book.Quantity.IsPositive(); d = one() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it has not traded: %+v", d)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if text, failed := p.call("place_order", `{"symbol":"replay:WALKUSDT","side":"sell","type":"market","quantity":1,"reduce_only":true}`); !failed || !strings.Contains(text, "deployment_units") && !strings.Contains(text, "walk") {
+		t.Errorf("a client sells what the strategy holds: %s", text)
+	}
+	if text, failed := p.call("stop_deployment", `{"deployment_id":"walk","close":true}`); failed || !strings.Contains(text, `"state":"stopped"`) {
+		t.Fatal(text)
+	}
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		text, _ := p.call("get_positions", `{}`)
+		if !strings.Contains(text, "WALKUSDT") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it still holds: %s", text)
+		}
 	}
 }

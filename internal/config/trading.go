@@ -39,8 +39,8 @@ func (c *Config) tradeSettings(p Parts) []Setting {
 		},
 	}
 	table = append(table, Setting{
-		Name: "strategies", Arg: "STAGE", Default: StrategiesOff, value: textField(&c.Trading.Strategies, setting.Choice(StrategiesOff, "shadow")),
-		Doc: "highest stage of strategies that run by themselves: off or shadow",
+		Name: "strategies", Arg: "STAGE", Default: StrategiesOff, value: textField(&c.Trading.Strategies, setting.Choice(StrategiesOff, "shadow", "paper")),
+		Doc: "highest stage of strategies that run by themselves: off, shadow, paper",
 	})
 	for _, b := range p.Brokers {
 		if b.ChoosesNetwork() {
@@ -58,7 +58,7 @@ func (c *Config) tradeSettings(p Parts) []Setting {
 func tradeRules(p Parts) []rule {
 	return []rule{
 		needsTrade("broker"), needsTrade("live"), needsTrade("policy"), needsTrade("strategies"),
-		{anyService, []string{"trade", "strategies"}, strategiesForOne},
+		{anyService, []string{"trade", "strategies", "broker"}, func(c *Config) error { return strategiesForOne(c, p) }},
 		{anyService, []string{"trade", "live", "broker"}, func(c *Config) error { return liveNeedsBroker(c, p) }},
 	}
 }
@@ -71,12 +71,18 @@ func (c *Config) RunsStrategies() bool {
 	return c.Trade && c.Trading.Strategies != StrategiesOff && c.Trading.Strategies != ""
 }
 
-// strategiesForOne refuses strategies where many owners or replicas share the work.
-func strategiesForOne(c *Config) error {
-	if !c.RunsStrategies() || !c.Shared() && !c.ManyOwners() {
+// strategiesForOne refuses strategies where many owners or replicas share the work, and those that trade where the
+// account is not the paper account.
+func strategiesForOne(c *Config, p Parts) error {
+	switch {
+	case !c.RunsStrategies():
 		return nil
+	case c.Shared() || c.ManyOwners():
+		return refused("strategies", "--strategies runs for one owner on one machine; leave it off with --nats-url or many owners")
+	case c.Trading.Strategies == "paper" && p.broker(c.Trading.Broker).CanTradeLive():
+		return refused("strategies", "--strategies paper trades on the paper account, and --broker is %s; use --strategies shadow there", c.Trading.Broker)
 	}
-	return refused("strategies", "--strategies runs for one owner on one machine; leave it off with --nats-url or many owners")
+	return nil
 }
 
 // needsTrade refuses a flag that has no effect without --trade.

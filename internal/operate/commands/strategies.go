@@ -32,8 +32,8 @@ func (c *Set) ShowStrategy(ctx context.Context, id string) (strategies.Shown, er
 }
 
 // ActOnStrategy changes a strategy of the program that runs.
-func (c *Set) ActOnStrategy(ctx context.Context, act, id, stage string) (strategies.View, error) {
-	view, reached, err := control.ActOnStrategy(ctx, c.home, act, id, stage)
+func (c *Set) ActOnStrategy(ctx context.Context, act, id string, how strategies.How) (strategies.View, error) {
+	view, reached, err := control.ActOnStrategy(ctx, c.home, act, id, how)
 	if !reached && err == nil {
 		err = errNoStrategies(c.home)
 	}

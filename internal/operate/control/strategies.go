@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 )
@@ -13,8 +15,8 @@ import (
 type Strategies interface {
 	ListOwn(ctx context.Context) ([]strategies.View, error)
 	ShowOwn(ctx context.Context, id string) (strategies.Shown, error)
-	// Act changes one. act is start, decline, pause, resume or stop; stage is that of a start.
-	Act(ctx context.Context, by, act, id string, stage deploy.Stage) (strategies.View, error)
+	// Act changes one. act is start, decline, pause, resume or stop.
+	Act(ctx context.Context, by, act, id string, how strategies.How) (strategies.View, error)
 }
 
 // ByStrategies names the command in the records of strategies.
@@ -30,7 +32,15 @@ func (s Server) handleStrategies(mux *http.ServeMux) {
 		s.answerTrading(w, r, one, err)
 	})
 	mux.HandleFunc("POST /strategies/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
-		view, err := s.Strategies.Act(r.Context(), ByStrategies, r.PathValue("act"), r.PathValue("id"), deploy.Stage(r.FormValue("stage")))
+		how := strategies.How{Stage: deploy.Stage(r.FormValue("stage")), Close: r.FormValue("close") == "true"}
+		var view strategies.View
+		var err error
+		if most := r.FormValue("cap"); most != "" {
+			how.Limits.Cap, err = decimal.NewFromString(most)
+		}
+		if err == nil {
+			view, err = s.Strategies.Act(r.Context(), ByStrategies, r.PathValue("act"), r.PathValue("id"), how)
+		}
 		s.answerTrading(w, r, view, err)
 	})
 }
@@ -46,6 +56,13 @@ func ShowStrategy(ctx context.Context, home, id string) (one strategies.Shown, r
 }
 
 // ActOnStrategy changes a strategy of the program in a state directory.
-func ActOnStrategy(ctx context.Context, home, act, id, stage string) (v strategies.View, reached bool, err error) {
-	return callTrader[strategies.View](ctx, home, http.MethodPost, "/strategies/"+url.PathEscape(id)+"/"+act+"?"+url.Values{"stage": {stage}}.Encode())
+func ActOnStrategy(ctx context.Context, home, act, id string, how strategies.How) (v strategies.View, reached bool, err error) {
+	values := url.Values{"stage": {string(how.Stage)}}
+	if how.Limits.Cap.IsPositive() {
+		values.Set("cap", how.Limits.Cap.String())
+	}
+	if how.Close {
+		values.Set("close", "true")
+	}
+	return callTrader[strategies.View](ctx, home, http.MethodPost, "/strategies/"+url.PathEscape(id)+"/"+act+"?"+values.Encode())
 }

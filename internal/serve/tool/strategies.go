@@ -115,7 +115,10 @@ func (t *Trading) listDeployments() toolSpec {
 }
 
 // deploymentArgs name a strategy and a part of it.
-type deploymentArgs struct{ id, part string }
+type deploymentArgs struct {
+	id, part string
+	close    bool
+}
 
 func declareDeployment() (*deploymentArgs, args) {
 	a := &deploymentArgs{part: "state"}
@@ -134,12 +137,15 @@ func (t *Trading) getDeployment() toolSpec {
 			if t.Strategies == nil {
 				return mcp.Result{}, strategiesOff()
 			}
-			d, err := t.Strategies.Get(ctx, caller, a.id)
+			d, book, err := t.Strategies.Get(ctx, caller, a.id)
 			if err != nil {
 				return mcp.Result{}, err
 			}
 			if a.part == "state" {
-				return jsonResult(strategies.DetailOf(&d), nil)
+				return jsonResult(struct {
+					strategies.Detail
+					Book *strategies.Book `json:"book,omitempty"`
+				}{strategies.DetailOf(&d), book}, nil)
 			}
 			answer := struct {
 				ID      string              `json:"deployment_id"`
@@ -155,17 +161,17 @@ func (t *Trading) getDeployment() toolSpec {
 func (t *Trading) stopDeployment() toolSpec {
 	arguments := func() (*deploymentArgs, args) {
 		a := &deploymentArgs{}
-		return a, args{stringArg("deployment_id", &a.id, 64, "From list_deployments.").require()}
+		return a, args{stringArg("deployment_id", &a.id, 64, "From list_deployments.").require(), boolArg("close", &a.close, "Close what it holds at the market. Else that stays, with its stops.")}
 	}
 	return toolSpec{
 		name: "stop_deployment", title: "Stop a strategy", trading: true, scope: principal.Trade, set: StrategiesSet,
-		description: "Stop a strategy, or withdraw a proposal, for good. Only the owner starts another.",
+		description: "Stop a strategy, or withdraw a proposal, for good. What it holds stays with its stops, unless close is set. Only the owner starts another.",
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
 			if t.Strategies == nil {
 				return mcp.Result{}, strategiesOff()
 			}
-			d, err := t.Strategies.Stop(ctx, caller, a.id)
+			d, err := t.Strategies.Stop(ctx, caller, a.id, a.close)
 			if err != nil {
 				return mcp.Result{}, err
 			}

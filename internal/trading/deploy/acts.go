@@ -24,6 +24,8 @@ func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, l
 		switch {
 		case v.State != Proposed:
 			return refuse(&v, "started")
+		case stage != Shadow && (limits == nil || !limits.Cap.IsPositive()):
+			return fault.Missing("--cap", "the most that the strategy may hold, in the currency of its prices, such as 500")
 		case running >= MostRunning:
 			return fault.New(fault.Conflict, "too_many_strategies", "%d strategies run, and %d is the limit; stop one first", running, MostRunning)
 		}
@@ -54,6 +56,10 @@ func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limi
 		return errNotRecorded
 	}
 	if err := r.start(ctx); err != nil {
+		return err
+	}
+	r.show()
+	if err := r.announce(ctx); err != nil {
 		return err
 	}
 	r.catchUp(ctx)
@@ -100,8 +106,9 @@ func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, 
 	})
 }
 
-// Stop ends a deployment, or a proposal of one.
-func (d *Deployments) Stop(ctx context.Context, by, name string) (Deployment, error) {
+// Stop ends a deployment, or a proposal of one. What it holds is closed at the market, or stays with its stops and
+// belongs to no deployment any more.
+func (d *Deployments) Stop(ctx context.Context, by, name string, closes bool) (Deployment, error) {
 	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
 		if r.d.State.Final() {
 			return refuse(&r.d, "stopped")
@@ -110,7 +117,7 @@ func (d *Deployments) Stop(ctx context.Context, by, name string) (Deployment, er
 			return errNotRecorded
 		}
 		r.release()
-		return nil
+		return r.leave(ctx, closes)
 	})
 }
 

@@ -133,7 +133,7 @@ func (programs) Program(_ context.Context, _ principal.Owner, t *deploy.Terms) (
 	}
 	return deploy.Made{
 		Program: &backtest.Script{
-			Program: checked.Program, Tick: 0.01, Step: 0.001, Paper: &backtest.PaperCosts{Commission: 0.05, Slippage: 0.05},
+			Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
 			Env: eval.Env{Interval: t.Interval, Limits: eval.AlertLimits()},
 		},
 		Tick: t.Tick, Step: t.Step,
@@ -155,7 +155,7 @@ if ta.crossunder(ta.sma(close, 3), ta.sma(close, 9))
 func termsOf(v *venue, from int) deploy.Terms {
 	return deploy.Terms{
 		Program: deploy.Program{Script: script}, Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Interval: market.Minute5,
-		Account: deploy.Account{Capital: decimal.NewFromInt(10_000), Size: deploy.SizeScript}, Tick: decimal.New(1, -2), Step: decimal.New(1, -3),
+		Account: deploy.Account{Capital: decimal.NewFromInt(10_000), Size: deploy.SizeScript}, Tick: decimal.New(1, -2), Step: decimal.New(1, -5),
 		From: v.bars[from].T, First: v.bars[0].T, Engine: backtest.Engine,
 	}
 }
@@ -173,8 +173,13 @@ func config(j *journals, v *venue, now func() time.Time) deploy.Config {
 
 func start(t *testing.T, j *journals, v *venue) *process {
 	t.Helper()
+	return startWith(t, config(j, v, v.now))
+}
+
+func startWith(t *testing.T, cfg deploy.Config) *process {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	p := &process{stop: stop, done: make(chan error, 1), Deployments: deploy.New(config(j, v, v.now))}
+	p := &process{stop: stop, done: make(chan error, 1), Deployments: deploy.New(cfg)}
 	ready := make(chan struct{})
 	go func() { p.done <- p.Run(ctx, ctx, func() { close(ready) }) }()
 	select {

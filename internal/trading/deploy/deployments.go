@@ -15,6 +15,8 @@ import (
 
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -61,6 +63,7 @@ type Config struct {
 	Journal  Journal
 	Programs Programs
 	Bars     Bars
+	Desk     Desk  // nil where the highest stage is shadow
 	Highest  Stage // that this process runs
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -74,11 +77,12 @@ type Deployments struct {
 	runners map[string]*runner
 	ctx     context.Context //nolint:containedctx // of the runners, between the start and the end of Run
 	group   sync.WaitGroup
+	known   chan struct{} // closed when the desk knows which deployments there are
 }
 
 // New returns deployments that are idle until Run.
 func New(cfg Config) *Deployments {
-	return &Deployments{cfg: cfg, runners: make(map[string]*runner)}
+	return &Deployments{cfg: cfg, runners: make(map[string]*runner), known: make(chan struct{})}
 }
 
 // Run loads the deployments and runs them until ctx ends. It calls ready when all are loaded.
@@ -104,6 +108,10 @@ func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
 			return fmt.Errorf("strategies: %w", err)
 		}
 	}
+	if err := d.announce(ctx); err != nil {
+		return fmt.Errorf("strategies: %w", err)
+	}
+	close(d.known)
 	d.follow()
 	ready()
 	<-ctx.Done()
@@ -112,7 +120,7 @@ func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
 
 // launch runs a deployment. The channel says when its journal was read.
 func (d *Deployments) launch(of Deployment) <-chan error {
-	r := &runner{Deployments: d, d: of, log: d.cfg.Log.With("strategy", of.ID), mail: make(chan func(context.Context), mailbox), done: make(chan struct{})}
+	r := &runner{Deployments: d, d: of, log: d.cfg.Log.With("strategy", of.ID), mail: make(chan func(context.Context), mailbox), tried: make(map[string]bool), done: make(chan struct{})}
 	r.show()
 	loaded := make(chan error, 1)
 	d.mu.Lock()
@@ -151,6 +159,34 @@ func (d *Deployments) follow() {
 	d.cfg.Bars.Follow(subs)
 }
 
+// trades reports whether a deployment sends orders: its stage does, and this process goes so far.
+func (d *Deployments) trades(v *Deployment) bool {
+	at := slices.Index(Stages(), string(v.Stage))
+	return d.cfg.Desk != nil && at > 0 && at <= slices.Index(Stages(), string(d.cfg.Highest))
+}
+
+// announce says to the desk which deployments may trade.
+func (d *Deployments) announce(ctx context.Context) error {
+	if d.cfg.Desk == nil {
+		return nil
+	}
+	var all []guard.Deployment
+	for _, v := range d.all() {
+		if !d.trades(&v) || v.State != Running && v.State != Paused {
+			continue
+		}
+		one := guard.Deployment{ID: v.ID, Name: v.Name, Symbol: v.Terms.Symbol, Budget: v.Limits.Budget, Cap: v.Limits.Cap}
+		if v.State == Paused {
+			one.Paused = string(v.Cause)
+		}
+		if one.Budget.IsZero() {
+			one.Budget = one.Cap
+		}
+		all = append(all, one)
+	}
+	return d.cfg.Desk.SetDeployments(ctx, all)
+}
+
 // all returns the deployments, the newest first.
 func (d *Deployments) all() []Deployment {
 	d.mu.Lock()
@@ -167,6 +203,9 @@ func (d *Deployments) all() []Deployment {
 func (d *Deployments) current(v Deployment) Deployment {
 	if v.State == Proposed && d.cfg.Now().Sub(v.ProposedAt) > proposalTTL {
 		v.State, v.EndedAt = Expired, v.ProposedAt.Add(proposalTTL)
+	}
+	if v.State == Running && v.Stage != Shadow && !d.trades(&v) {
+		v.Detail = "its orders are not sent: this process runs strategies up to the stage " + string(d.cfg.Highest)
 	}
 	return v
 }
@@ -188,6 +227,14 @@ func (d *Deployments) Get(_ context.Context, name string) (Deployment, error) {
 // Synced is Get after the bars that were delivered before.
 func (d *Deployments) Synced(ctx context.Context, name string) (Deployment, error) {
 	return d.on(ctx, name, func(context.Context, *runner) error { return nil })
+}
+
+// Book returns what a deployment made in its account, and what it holds of its symbol.
+func (d *Deployments) Book(ctx context.Context, v *Deployment) (book order.DeploymentBook, held decimal.Decimal, err error) {
+	if !d.trades(v) {
+		return book, held, nil
+	}
+	return d.cfg.Desk.DeploymentBook(ctx, v.ID, v.Terms.Symbol)
 }
 
 // Propose records a deployment that waits for the owner. Nothing is computed before its start.
@@ -266,6 +313,7 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 		err = errEnded
 	}
 	if err == nil {
+		err = d.announce(ctx)
 		d.follow()
 	}
 	return d.current(*r.view.Load()), err

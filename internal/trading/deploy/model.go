@@ -44,9 +44,9 @@ func (m *Model) Close() { m.live.Close() }
 func (m *Model) Account() *simulate.Account { return m.live.Account() }
 
 // result returns how the account stands at the newest bar.
-func (m *Model) result() *Result {
+func (m *Model) result(perpetual bool) *Result {
 	a := m.live.Account()
-	return &Result{Position: a.Position(), Average: a.AveragePrice(), Net: a.NetProfit(), Open: a.OpenProfit(), Trades: len(a.Trades()), Price: a.Price()}
+	return &Result{Position: a.Position(), Average: a.AveragePrice(), Net: a.NetProfit(), Open: a.OpenProfit(), Trades: len(a.Trades()), Price: a.Price(), Target: m.target(perpetual)}
 }
 
 // Bars returns how many bars were computed.
@@ -99,9 +99,12 @@ func (m *Model) changes(bar int64, was []want) []Intent {
 		w := &m.wants[i]
 		before := old[w.place]
 		delete(old, w.place)
-		if before == nil || w.Market() || !w.same(before) {
-			all = append(all, w.intent(m.deployment, bar))
+		if before != nil && !w.Market() && w.same(before) {
+			w.Key = before.Key
+			continue
 		}
+		w.Key = key(m.deployment, bar, w.kind, w.place)
+		all = append(all, w.Intent)
 	}
 	for i := range was {
 		if _, gone := old[was[i].place]; gone && !was[i].Market() && !m.over(&was[i]) {

@@ -3,7 +3,7 @@ package deploy_test
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,7 +158,7 @@ func TestPropose_IsBounded(t *testing.T) {
 		}
 	}
 	for n := 1; n < deploy.MostRunning; n++ {
-		if _, err := propose(n, fmt.Sprint(n)); err != nil {
+		if _, err := propose(n, strconv.Itoa(n)); err != nil {
 			t.Fatal(err)
 		}
 	}

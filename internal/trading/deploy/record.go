@@ -90,6 +90,7 @@ type Terms struct {
 	Account
 	Tick   decimal.Decimal `json:"tick"` // of the venue when it was proposed
 	Step   decimal.Decimal `json:"step"`
+	Quote  string          `json:"quote"` // currency of its prices
 	From   int64           `json:"from"`  // open of the first bar at which it may order
 	First  int64           `json:"first"` // open of the first bar that its indicators see
 	Engine int             `json:"engine"`
@@ -167,6 +168,8 @@ type Result struct {
 	Open     float64 // of open ones
 	Trades   int     // closed
 	Price    float64 // the last close
+
+	Target decimal.Decimal // what it will hold at the next open, if its orders at the market fill
 }
 
 // Recorded is an intent with the bar at whose close it was recorded.

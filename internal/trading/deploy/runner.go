@@ -31,14 +31,16 @@ type runner struct {
 	view   atomic.Pointer[Deployment] // what others see
 	done   chan struct{}              // closed when it has ended
 
-	d       Deployment
-	model   *Model                     // nil while there is nothing to compute
-	closes  func(open int64) time.Time // when a bar of the model closes
-	open    []market.Bar               // computed and not recorded, none with intents
-	failed  int                        // reads in a row
-	retry   *time.Timer                // of a read; never nil
-	loading bool
-	trouble *entry // found while loading, not recorded yet
+	d        Deployment
+	model    *Model                     // nil while there is nothing to compute
+	closes   func(open int64) time.Time // when a bar of the model closes
+	open     []market.Bar               // computed and not recorded, none with intents
+	failed   int                        // reads in a row
+	retry    *time.Timer                // of a read; never nil
+	loading  bool
+	tried    map[string]bool // keys of the entries that the model wants and that were placed or denied
+	untraded *market.Bar     // at which the account did not answer
+	trouble  *entry          // found while loading, not recorded yet
 }
 
 // run computes the deployment until ctx ends. loaded is called once the journal was read.
@@ -53,6 +55,11 @@ func (r *runner) run(ctx context.Context, loaded func(error)) {
 		return
 	}
 	defer r.release()
+	select {
+	case <-r.known:
+	case <-ctx.Done():
+		return
+	}
 	r.catchUp(ctx)
 	r.await()
 	for {
@@ -92,11 +99,14 @@ func (r *runner) await() {
 func (r *runner) show() {
 	d := r.d
 	if r.model != nil {
-		d.Model = r.model.result()
+		d.Model = r.model.result(r.perpetual())
 		d.Bars, d.Through = d.Bars+len(r.open), r.through()
 	}
 	r.view.Store(&d)
 }
+
+// perpetual reports whether the deployment trades a perpetual future.
+func (r *runner) perpetual() bool { _, is := r.d.Terms.Symbol.Pair(); return is }
 
 // release gives back the model. Bars that wait for their block are read again after a start.
 func (r *runner) release() {
@@ -161,6 +171,7 @@ func (r *runner) replay(ctx context.Context, e *entry) error {
 			r.d.note(b, e.Intents)
 			continue
 		}
+		r.untraded = &b // perhaps: the process may have ended before the account followed
 		intents, err := r.model.Step(b)
 		switch {
 		case err != nil:
@@ -214,7 +225,12 @@ func (r *runner) fail(ctx context.Context, cause Cause, detail string) {
 		r.trouble = paused
 		return
 	}
-	r.record(ctx, paused)
+	if r.record(ctx, paused) {
+		r.show()
+		if err := r.announce(ctx); err != nil {
+			r.log.ErrorContext(ctx, "strategy", "error", err)
+		}
+	}
 	r.log.WarnContext(ctx, "strategy paused", "cause", cause, "detail", cut(detail))
 }
 
@@ -257,7 +273,9 @@ func (r *runner) bar(ctx context.Context, b market.Bar) {
 	switch {
 	case r.model == nil || b.T <= r.through():
 	case b.T == r.through()+r.d.Terms.Interval.Seconds():
-		r.step(ctx, b)
+		if r.step(ctx, b) {
+			r.trade(ctx, b)
+		}
 	default:
 		r.catchUp(ctx)
 	}
@@ -297,8 +315,12 @@ func (r *runner) step(ctx context.Context, b market.Bar) bool {
 // late reports whether a bar has come too late for entries: later than a quarter of its interval after its close, at
 // least 10 s and at most a minute.
 func (r *runner) late(b market.Bar) bool {
+	return r.cfg.Now().Sub(r.closes(b.T)) > r.lateLimit()
+}
+
+func (r *runner) lateLimit() time.Duration {
 	limit := time.Duration(r.d.Terms.Interval.Seconds()) * time.Second / 4
-	return r.cfg.Now().Sub(r.closes(b.T)) > min(max(limit, 10*time.Second), time.Minute)
+	return min(max(limit, 10*time.Second), time.Minute)
 }
 
 // block returns how many bars are recorded at once.
@@ -383,6 +405,19 @@ func (r *runner) catchUp(ctx context.Context) {
 		}
 	}
 	r.failed = 0
+	if n := len(bars); n > 0 {
+		r.trade(ctx, bars[n-1])
+	} else if r.untraded != nil {
+		r.trade(ctx, *r.untraded)
+	}
+}
+
+// trade has the account follow the model after a bar, again later if the account does not answer.
+func (r *runner) trade(ctx context.Context, b market.Bar) {
+	if r.untraded = nil; !r.carry(ctx, b, r.late(b)) {
+		r.untraded = &b
+		r.again()
+	}
 }
 
 // after counts the bars that come after the start.

@@ -21,7 +21,7 @@ type place struct {
 // want is an order that a program wants to have after a close, with its terms in decimals.
 type want struct {
 	place
-	Intent // without its key
+	Intent // with the key under which it was first wanted as it is
 }
 
 // wantsOf returns what stands, by place. Exits of entries that have not filled go with these.
@@ -128,13 +128,6 @@ func keepQuantities(now, was []want) {
 			}
 		}
 	}
-}
-
-// intent returns what is wanted as an intent of a bar.
-func (w *want) intent(deployment string, bar int64) Intent {
-	out := w.Intent
-	out.Key = key(deployment, bar, w.kind, w.place)
-	return out
 }
 
 // withdrawal returns the intent that takes back what was wanted.

@@ -17,6 +17,7 @@ type Owner struct {
 // Shown is a strategy with the newest of what it wanted.
 type Shown struct {
 	Detail
+	Book   *Book    `json:"book,omitempty"`
 	Recent []Intent `json:"recent_intents,omitempty"`
 	More   int      `json:"more_intents,omitempty"`
 }
@@ -46,6 +47,9 @@ func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	out := Shown{Detail: DetailOf(&d)}
+	if out.Book, err = bookOf(ctx, own, &d); err != nil {
+		return Shown{}, err
+	}
 	out.Recent, out.More = IntentsOf(&d)
 	return out, nil
 }
@@ -53,8 +57,15 @@ func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
 // Acts lists what the owner can do with a strategy.
 func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
 
-// Act changes a strategy. stage is that of a start.
-func (o Owner) Act(ctx context.Context, by, act, id string, stage deploy.Stage) (View, error) {
+// How says how an act is carried out.
+type How struct {
+	Stage  deploy.Stage  // of a start
+	Limits deploy.Limits // of a start
+	Close  bool          // of a stop: what is held is closed at the market
+}
+
+// Act changes a strategy.
+func (o Owner) Act(ctx context.Context, by, act, id string, how How) (View, error) {
 	own, err := o.Of(ctx, o.Subject)
 	if err != nil {
 		return View{}, err
@@ -62,7 +73,7 @@ func (o Owner) Act(ctx context.Context, by, act, id string, stage deploy.Stage) 
 	var d deploy.Deployment
 	switch act {
 	case "start":
-		d, err = own.Start(ctx, by, id, stage, nil)
+		d, err = own.Start(ctx, by, id, how.Stage, &how.Limits)
 	case "decline":
 		d, err = own.Decline(ctx, by, id)
 	case "pause":
@@ -70,7 +81,7 @@ func (o Owner) Act(ctx context.Context, by, act, id string, stage deploy.Stage) 
 	case "resume":
 		d, err = own.Resume(ctx, by, id)
 	case "stop":
-		d, err = own.Stop(ctx, by, id)
+		d, err = own.Stop(ctx, by, id, how.Close)
 	default:
 		err = fault.Field("act", act, "start, decline, pause, resume or stop", fault.Nearest(act, Acts())...)
 	}

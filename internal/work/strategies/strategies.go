@@ -148,7 +148,7 @@ func (s *Strategies) source(q *research.Backtest) (string, error) {
 // terms returns what is recorded of a proposal but for its program.
 func (s *Strategies) terms(p *Proposal, live *research.Live, tested *research.Answer, libraries map[string]string) deploy.Terms {
 	t := deploy.Terms{
-		Symbol: live.Facts.Symbol, Interval: p.Interval, Tick: decimal.NewFromFloat(live.Tick), Step: decimal.NewFromFloat(live.Step),
+		Symbol: live.Facts.Symbol, Interval: p.Interval, Quote: live.Facts.Quote, Tick: decimal.NewFromFloat(live.Tick), Step: decimal.NewFromFloat(live.Step),
 		First: tested.First, From: tested.From, Engine: backtest.Engine, Program: deploy.Program{Libraries: libraries},
 		Account: deploy.Account{
 			Capital: decimal.NewFromFloat(live.Config().Capital), Size: deploy.SizeScript, LongOnly: p.LongOnly, FeeBps: decimal.NewFromFloat(p.Fee), SlipBps: decimal.NewFromFloat(p.Slip),
@@ -260,20 +260,23 @@ func (s *Strategies) List(ctx context.Context, caller principal.Caller) ([]deplo
 	return own.List(ctx)
 }
 
-// Get returns one of the caller's strategies by its id or name.
-func (s *Strategies) Get(ctx context.Context, caller principal.Caller, id string) (deploy.Deployment, error) {
+// Get returns one of the caller's strategies by its id or name, with its book.
+func (s *Strategies) Get(ctx context.Context, caller principal.Caller, id string) (d deploy.Deployment, book *Book, err error) {
 	own, err := s.Of(ctx, caller.Subject)
 	if err != nil {
-		return deploy.Deployment{}, err
+		return d, nil, err
 	}
-	return own.Get(ctx, id)
+	if d, err = own.Get(ctx, id); err == nil {
+		book, err = bookOf(ctx, own, &d)
+	}
+	return d, book, err
 }
 
-// Stop ends one of the caller's strategies.
-func (s *Strategies) Stop(ctx context.Context, caller principal.Caller, id string) (deploy.Deployment, error) {
+// Stop ends one of the caller's strategies. What it holds is closed at the market, or stays with its stops.
+func (s *Strategies) Stop(ctx context.Context, caller principal.Caller, id string, closes bool) (deploy.Deployment, error) {
 	own, err := s.Of(ctx, caller.Subject)
 	if err != nil {
 		return deploy.Deployment{}, err
 	}
-	return own.Stop(ctx, caller.Client, id)
+	return own.Stop(ctx, caller.Client, id, closes)
 }

@@ -284,6 +284,20 @@ func (a *Account) allowed(side Side, qty, p, limit float64) float64 {
 	return max(0, a.cutSigned(n*a.cfg.Step))
 }
 
+// Affordable cuts the quantity of an order at the market to what the account can pay at the newest price: with all that it
+// has, if what it holds is closed before.
+func (a *Account) Affordable(side Side, qty float64, closed bool) float64 {
+	price := a.slip(side, a.price)
+	if !closed {
+		return a.allowed(side, qty, price, math.NaN())
+	}
+	unit := price*a.unit + a.commission(1, price)
+	if a.cfg.Perp != nil {
+		unit = price/a.leverage(qty, math.NaN()) + a.commission(1, price)
+	}
+	return min(qty, max(0, a.cutSigned(math.Floor(a.Equity()/unit/a.cfg.Step-1e-9)*a.cfg.Step)))
+}
+
 // freeUnits is what is held and no order waits to sell.
 func (a *Account) freeUnits() float64 {
 	free := a.size
