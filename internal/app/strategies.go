@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/engine"
@@ -9,6 +10,7 @@ import (
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
+	"candela/internal/serve/tool"
 	"candela/internal/trading/deploy"
 	"candela/internal/work/research"
 	"candela/internal/work/strategies"
@@ -45,6 +47,11 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 		defer func() { <-delivered }()
 		return own.Run(ctx, hard, ready)
 	}})
+}
+
+// toolsets returns the sets of tools that are listed: that of strategies only where strategies run.
+func (rt Runtime) toolsets() []string {
+	return slices.DeleteFunc(slices.Clone(rt.Config.Toolsets), func(set string) bool { return set == tool.StrategiesSet && !rt.Config.RunsStrategies() })
 }
 
 // barSubs returns subscriptions to bars that close from now on.

@@ -49,11 +49,11 @@ func instructions(trade bool, sets []string) string {
 		"Trading results state mode: paper or live."
 }
 
-// missingSets says which tool sets are off; "" if all are on.
+// missingSets says which tool sets are off; "" if all are on. That of strategies needs another setting, too.
 func missingSets(on []string) string {
 	var off []string
 	for _, s := range tool.Toolsets() {
-		if s.Purpose != "" && !slices.Contains(on, s.Name) {
+		if s.Purpose != "" && s.Name != tool.StrategiesSet && !slices.Contains(on, s.Name) {
 			off = append(off, s.Name)
 		}
 	}
@@ -232,7 +232,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			bars.close()
 		}
 	}()
-	cfg := tool.Config{Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
+	cfg := tool.Config{Symbols: bars, Toolsets: rt.toolsets(), Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
 	switch {
 	case rt.shelf == nil:
 	case slices.Contains(rt.Config.Toolsets, tool.ScriptsSet):

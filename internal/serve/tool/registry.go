@@ -95,7 +95,11 @@ type Registry struct {
 type absentTool struct{ name, set string }
 
 func (a absentTool) String() string {
-	return a.name + " is a tool of the set " + a.set + ", which is off: the owner starts candela with --toolsets " + a.set + "."
+	flags := "--toolsets " + a.set
+	if a.set == StrategiesSet {
+		flags = "--trade --strategies shadow " + flags
+	}
+	return a.name + " is a tool of the set " + a.set + ", which is off: the owner starts candela with " + flags + "."
 }
 
 // off returns the first tool of a set that is off which a text names, -1 for none.
