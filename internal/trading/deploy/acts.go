@@ -51,6 +51,10 @@ func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limi
 	if err != nil {
 		return err
 	}
+	if given := limits; given != nil {
+		merged := r.d.Limits
+		merged.Cap, limits = given.Cap, &merged
+	}
 	started := &entry{Kind: entryStarted, By: by, Stage: stage, Through: newest, Limits: limits}
 	if !r.record(ctx, started) {
 		return errNotRecorded

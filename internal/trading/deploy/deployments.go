@@ -92,21 +92,18 @@ func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
 		return fmt.Errorf("strategies: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	defer d.group.Wait()
-	defer stop()
+	defer d.end(stop)
 	d.mu.Lock()
 	d.ctx = ctx
 	d.mu.Unlock()
-	var loads []<-chan error
+	var loads []<-chan struct{}
 	for _, name := range names[d.cfg.Owner] {
 		if id, ok := strings.CutPrefix(name, namePrefix); ok {
 			loads = append(loads, d.launch(Deployment{ID: id})) //nolint:contextcheck // it runs with the context of Run, which it has
 		}
 	}
 	for _, load := range loads {
-		if err := <-load; err != nil && ctx.Err() == nil {
-			return fmt.Errorf("strategies: %w", err)
-		}
+		<-load
 	}
 	if err := d.announce(ctx); err != nil {
 		return fmt.Errorf("strategies: %w", err)
@@ -118,16 +115,29 @@ func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
 	return nil
 }
 
-// launch runs a deployment. The channel says when its journal was read.
-func (d *Deployments) launch(of Deployment) <-chan error {
+// end stops the runners and waits for them. No other is launched.
+func (d *Deployments) end(stop func()) {
+	d.mu.Lock()
+	d.ctx = nil
+	d.mu.Unlock()
+	stop()
+	d.group.Wait()
+}
+
+// launch runs a deployment. The channel is closed when its journal was read.
+func (d *Deployments) launch(of Deployment) <-chan struct{} {
 	r := &runner{Deployments: d, d: of, log: d.cfg.Log.With("strategy", of.ID), mail: make(chan func(context.Context), mailbox), tried: make(map[string]bool), done: make(chan struct{})}
 	r.show()
-	loaded := make(chan error, 1)
+	loaded := make(chan struct{})
 	d.mu.Lock()
-	d.runners[of.ID] = r
+	defer d.mu.Unlock()
 	ctx := d.ctx
-	d.mu.Unlock()
-	d.group.Go(func() { r.run(ctx, func(err error) { loaded <- err }) })
+	if ctx == nil { // the process ends; the journal has what was recorded
+		close(loaded)
+		return loaded
+	}
+	d.runners[of.ID] = r
+	d.group.Go(func() { r.run(ctx, func() { close(loaded) }) })
 	return loaded
 }
 
@@ -251,9 +261,7 @@ func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Dep
 	if err := d.cfg.Journal.AppendJournal(ctx, d.cfg.Owner, namePrefix+p.ID, data); err != nil {
 		return Deployment{}, err
 	}
-	if err := <-d.launch(Deployment{ID: p.ID}); err != nil { //nolint:contextcheck // it outlives the call
-		return Deployment{}, err
-	}
+	<-d.launch(Deployment{ID: p.ID}) //nolint:contextcheck // it outlives the call
 	return d.Get(ctx, p.ID)
 }
 
@@ -298,7 +306,10 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 	answer := make(chan error, 1)
 	select {
 	case r.mail <- func(ctx context.Context) {
-		err := f(ctx, r)
+		err := r.readable()
+		if err == nil {
+			err = f(ctx, r)
+		}
 		r.show()
 		answer <- err
 	}:

@@ -185,3 +185,27 @@ func TestPropose_IsBounded(t *testing.T) {
 	stop()
 	<-done
 }
+
+// TestRun_JournalThatCannotBeRead spoils the journal of one of two strategies.
+func TestRun_JournalThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(200, 3), closed: 120}
+	p, bad := begun(t, j, v, script)
+	good, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "y", Terms: termsOf(v, 61)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.kill()
+	name := "strategy " + bad.ID
+	j.entries[name] = append(j.entries[name], []byte(`{"kind":"of a newer version"}`))
+	p = start(t, j, v)
+	if d, err := p.Get(t.Context(), bad.ID); err != nil || d.State != deploy.Paused || d.Cause != deploy.Unavailable || !strings.Contains(d.Detail, "newer version") {
+		t.Errorf("%+v %v", d, err)
+	}
+	if _, err := p.Stop(t.Context(), "owner", bad.ID, false); fault.Of(err) == nil || fault.Of(err).Code != "store_damaged" {
+		t.Errorf("it was stopped: %v", err)
+	}
+	if d, err := p.Decline(t.Context(), "owner", good.ID); err != nil || d.State != deploy.Declined {
+		t.Errorf("the other one: %+v %v", d, err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/kit/retry"
 	"candela/lib/backtest"
+	"candela/lib/fault"
 	"candela/lib/market"
 )
 
@@ -38,22 +39,19 @@ type runner struct {
 	failed   int                        // reads in a row
 	retry    *time.Timer                // of a read; never nil
 	loading  bool
+	unread   bool            // the journal could not be read
 	tried    map[string]bool // keys of the entries that the model wants and that were placed or denied
 	untraded *market.Bar     // at which the account did not answer
 	trouble  *entry          // found while loading, not recorded yet
 }
 
-// run computes the deployment until ctx ends. loaded is called once the journal was read.
-func (r *runner) run(ctx context.Context, loaded func(error)) {
+// run computes the deployment until ctx ends. loaded is called once the journal was read, or could not be.
+func (r *runner) run(ctx context.Context, loaded func()) {
 	defer close(r.done)
 	r.retry = time.NewTimer(time.Hour)
 	defer r.retry.Stop()
-	err := r.load(ctx)
-	r.show()
-	loaded(err)
-	if err != nil {
-		return
-	}
+	r.read(ctx)
+	loaded()
 	defer r.release()
 	select {
 	case <-r.known:
@@ -68,6 +66,9 @@ func (r *runner) run(ctx context.Context, loaded func(error)) {
 		case f := <-r.mail:
 			f(ctx)
 		case <-r.retry.C:
+			if r.unread {
+				r.restart(ctx)
+			}
 			r.catchUp(ctx)
 		case <-ctx.Done():
 			return
@@ -93,6 +94,28 @@ func (r *runner) await() {
 		wait = min(interval/4, time.Minute)
 	}
 	r.retry.Reset(wait)
+}
+
+// read reads the journal. A deployment whose journal cannot be read is shown as paused, and read again later: the others
+// go on.
+func (r *runner) read(ctx context.Context) {
+	id := r.d.ID
+	err := r.load(ctx)
+	if r.unread = err != nil && ctx.Err() == nil; r.unread {
+		r.log.ErrorContext(ctx, "journal of a strategy not read", "error", err)
+		r.release()
+		r.d.ID, r.d.State, r.d.Cause, r.d.Detail = id, Paused, Unavailable, "its journal cannot be read: "+cut(err.Error())
+		r.again()
+	}
+	r.show()
+}
+
+// readable returns an error if nothing may be added to the journal, because it cannot be read.
+func (r *runner) readable() error {
+	if !r.unread {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "store_damaged", "strategy %s: %s", r.d.ID, r.d.Detail)
 }
 
 // show lets others see the deployment as it is now.
@@ -370,10 +393,9 @@ func (r *runner) keep(ctx context.Context, last *entry, b market.Bar) bool {
 func (r *runner) restart(ctx context.Context) {
 	r.release()
 	r.d = Deployment{ID: r.d.ID}
-	if err := r.load(ctx); err != nil {
-		r.log.ErrorContext(ctx, "strategy not loaded", "error", err)
+	if r.read(ctx); !r.unread {
+		r.again()
 	}
-	r.again()
 }
 
 // again lets bars be read later.
