@@ -61,10 +61,22 @@ func startIn(tb testing.TB, home string, more ...string) *program {
 	return &program{t: tb, in: feed, answers: scan}
 }
 
+// withUnderstood adds to the report of a run what the answer to its call said of how it was read.
+func withUnderstood(text, first string) string {
+	var said struct {
+		Understood json.RawMessage `json:"understood"`
+	}
+	if json.Unmarshal([]byte(first), &said) != nil || said.Understood == nil {
+		return text
+	}
+	return strings.TrimSuffix(text, "}") + `,"understood":` + string(said.Understood) + "}"
+}
+
 // settled makes a call. A machine that is busy with other tests may not be done in time; then it does what the answer says: repeat the
 // call, or ask for the report of a run that goes on.
 func (p *program) settled(name, arguments string) (text string, isError bool) {
 	p.t.Helper()
+	first := ""
 	for deadline := time.Now().Add(patience); ; {
 		text, isError = p.call(name, arguments)
 		var run struct {
@@ -74,9 +86,10 @@ func (p *program) settled(name, arguments string) (text string, isError bool) {
 		late := isError && (strings.Contains(text, "no answer in time") || strings.Contains(text, "There was no verdict in time."))
 		goesOn := !isError && json.Unmarshal([]byte(text), &run) == nil && run.Status == "running" && run.Report != ""
 		if !late && !goesOn || time.Now().After(deadline) {
-			return text, isError
+			return withUnderstood(text, first), isError
 		}
 		if goesOn {
+			first = text
 			name, arguments = "get_report", fmt.Sprintf(`{"report_id":%q,"wait_seconds":55}`, run.Report)
 		}
 	}

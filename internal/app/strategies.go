@@ -28,6 +28,8 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 	})
 	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
 	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
 		stream, err := t.engine.FollowBars(ctx, nil)
 		if err != nil {
 			return err
@@ -44,7 +46,7 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 				own.Deliver(deploy.Sub{Symbol: b.Symbol, Interval: b.Interval}, b.Bar)
 			}
 		}()
-		defer func() { <-delivered }()
+		defer func() { stop(); <-delivered }()
 		return own.Run(ctx, hard, ready)
 	}})
 }

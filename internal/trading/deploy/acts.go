@@ -13,6 +13,8 @@ func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, l
 	if err := d.checkStage(stage); err != nil {
 		return Deployment{}, err
 	}
+	d.acting.Lock()
+	defer d.acting.Unlock()
 	running := 0
 	for _, v := range d.all() {
 		if v.State == Running || v.State == Paused {
@@ -59,13 +61,11 @@ func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limi
 	if !r.record(ctx, started) {
 		return errNotRecorded
 	}
-	if err := r.start(ctx); err != nil {
-		return err
-	}
 	r.show()
 	if err := r.announce(ctx); err != nil {
 		return err
 	}
+	r.compute(ctx)
 	r.catchUp(ctx)
 	return nil
 }
@@ -86,6 +86,7 @@ func (d *Deployments) Pause(ctx context.Context, by, name string) (Deployment, e
 		if r.d.State != Running {
 			return refuse(&r.d, "paused")
 		}
+		r.due = true // its entries are cancelled
 		return recorded(r.record(ctx, &entry{Kind: entryPaused, By: by, Cause: ByOwner}))
 	})
 }
@@ -104,7 +105,8 @@ func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, 
 			return errNotRecorded
 		}
 		if r.model == nil {
-			r.restart(ctx)
+			r.compute(ctx)
+			r.catchUp(ctx)
 		}
 		return nil
 	})
@@ -117,11 +119,22 @@ func (d *Deployments) Stop(ctx context.Context, by, name string, closes bool) (D
 		if r.d.State.Final() {
 			return refuse(&r.d, "stopped")
 		}
-		if !r.flush(ctx) || !r.record(ctx, &entry{Kind: entryStopped, By: by}) {
+		last := &entry{Kind: entryStopping, By: by, Close: closes}
+		if r.d.Stage == Shadow || r.d.Stage == "" || r.cfg.Desk == nil {
+			last.Kind = entryStopped
+		}
+		if !r.flush(ctx) || !r.record(ctx, last) {
 			return errNotRecorded
 		}
 		r.release()
-		return r.leave(ctx, closes)
+		if r.due = r.d.State == Stopping; r.due {
+			r.show()
+			if err := r.announce(ctx); err != nil {
+				return err
+			}
+			r.settle(ctx)
+		}
+		return nil
 	})
 }
 

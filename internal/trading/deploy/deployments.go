@@ -25,7 +25,8 @@ import (
 // Bounds of the deployments of an account.
 const (
 	MostRunning = 10  // running or paused
-	MostKept    = 200 // in every state
+	MostKept    = 200 // that were started, ended ones among them
+	MostADay    = 50  // proposals
 	proposalTTL = 7 * 24 * time.Hour
 )
 
@@ -73,11 +74,13 @@ type Config struct {
 type Deployments struct {
 	cfg Config
 
-	mu      sync.Mutex
-	runners map[string]*runner
-	ctx     context.Context //nolint:containedctx // of the runners, between the start and the end of Run
-	group   sync.WaitGroup
-	known   chan struct{} // closed when the desk knows which deployments there are
+	mu         sync.Mutex
+	runners    map[string]*runner
+	ctx        context.Context //nolint:containedctx // of the runners, between the start and the end of Run
+	group      sync.WaitGroup
+	acting     sync.Mutex    // while a proposal is recorded or one is started: their number is bounded
+	announcing sync.Mutex    // while the desk gets to know the deployments
+	known      chan struct{} // closed when the desk knows which deployments there are
 }
 
 // New returns deployments that are idle until Run.
@@ -180,6 +183,10 @@ func (d *Deployments) announce(ctx context.Context) error {
 	if d.cfg.Desk == nil {
 		return nil
 	}
+	d.announcing.Lock()
+	defer d.announcing.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendLimit)
+	defer cancel()
 	var all []guard.Deployment
 	for _, v := range d.all() {
 		if !d.trades(&v) || v.State != Running && v.State != Paused {
@@ -226,16 +233,21 @@ func (d *Deployments) List(context.Context) ([]Deployment, error) { return d.all
 // Get returns a deployment by its id, or one that has not ended by its name.
 func (d *Deployments) Get(_ context.Context, name string) (Deployment, error) {
 	all := d.all()
-	for i := range all {
-		if all[i].ID == name || all[i].Name == name && !all[i].State.Final() {
-			return all[i], nil
-		}
+	i := slices.IndexFunc(all, func(v Deployment) bool { return v.ID == name })
+	if i < 0 { // a name is no id: see room
+		i = slices.IndexFunc(all, func(v Deployment) bool { return v.Name == name && !v.State.Final() })
+	}
+	if i >= 0 {
+		return all[i], nil
 	}
 	return Deployment{}, fault.New(fault.NotFound, "strategy_not_found", "no strategy has the id or the name %q", name).About("deployment_id", name, "one that list_deployments shows")
 }
 
 // Synced is Get after the bars that were delivered before.
 func (d *Deployments) Synced(ctx context.Context, name string) (Deployment, error) {
+	if v, err := d.Get(ctx, name); err != nil || v.State.Final() {
+		return v, err
+	}
 	return d.on(ctx, name, func(context.Context, *runner) error { return nil })
 }
 
@@ -249,6 +261,8 @@ func (d *Deployments) Book(ctx context.Context, v *Deployment) (book order.Deplo
 
 // Propose records a deployment that waits for the owner. Nothing is computed before its start.
 func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Deployment, error) {
+	d.acting.Lock()
+	defer d.acting.Unlock()
 	if err := d.room(&p); err != nil {
 		return Deployment{}, err
 	}
@@ -270,8 +284,14 @@ func (d *Deployments) room(p *Deployment) error {
 	d.mu.Lock()
 	stopped := d.ctx == nil || d.ctx.Err() != nil
 	d.mu.Unlock()
-	all, waiting := d.all(), 0
+	all, waiting, kept, today := d.all(), 0, 0, 0
 	for i := range all {
+		if d.cfg.Now().Sub(all[i].ProposedAt) < 24*time.Hour {
+			today++
+		}
+		if !all[i].StartedAt.IsZero() {
+			kept++
+		}
 		switch {
 		case all[i].State.Final():
 			continue
@@ -284,10 +304,14 @@ func (d *Deployments) room(p *Deployment) error {
 		}
 	}
 	switch {
+	case id.Valid(p.Name):
+		return fault.Field("name", p.Name, "a name, not an id")
 	case stopped:
 		return fault.New(fault.Unavailable, "stopping", "%v", errEnded)
-	case len(all) >= MostKept:
-		return fault.New(fault.Conflict, "too_many_strategies", "%d strategies are kept, those that have ended among them, and %d is the limit", len(all), MostKept)
+	case kept >= MostKept:
+		return fault.New(fault.Conflict, "too_many_strategies", "%d strategies that were started are kept, and %d is the limit", kept, MostKept)
+	case today >= MostADay:
+		return fault.New(fault.Conflict, "too_many_strategies", "%d strategies were proposed within a day, and %d is the limit", today, MostADay)
 	case waiting >= MostRunning:
 		return fault.New(fault.Conflict, "too_many_strategies", "%d proposals wait for the owner; propose others when some are started or declined", waiting)
 	}
@@ -299,6 +323,9 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 	v, err := d.Get(ctx, name)
 	if err != nil {
 		return Deployment{}, err
+	}
+	if v.State.Final() {
+		return v, refuse(&v, "changed")
 	}
 	d.mu.Lock()
 	r := d.runners[v.ID]
@@ -321,7 +348,11 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 	select {
 	case err = <-answer:
 	case <-r.done:
-		err = errEnded
+		select {
+		case err = <-answer: // it ended with this
+		default:
+			err = errEnded
+		}
 	}
 	if err == nil {
 		err = d.announce(ctx)

@@ -37,95 +37,103 @@ type hand struct {
 	ctx  context.Context //nolint:containedctx // of one bar
 	by   principal.Caller
 	bar  market.Bar
-	late bool
+	all  []order.Order   // of the deployment: those that are open, and the newest others
 	held decimal.Decimal // signed
+	used map[string]bool // keys of orders that all lacks
 
-	entered decimal.Decimal // of it, what the model will buy or sell at the next open: the process was killed after that
-	open    []order.Order   // of the deployment
+	entered decimal.Decimal // of held, what the model will have at the next open only
 }
 
-// carry brings the book to what the model wants after a bar. It reports whether it could ask.
-func (r *runner) carry(ctx context.Context, b market.Bar, late bool) bool {
-	if !r.trades(&r.d) || r.model == nil || r.d.State != Running && r.d.State != Paused {
+func (r *runner) newHand(ctx context.Context) *hand {
+	return &hand{runner: r, ctx: ctx, by: desk.DeploymentCaller(r.cfg.Owner, r.d.ID, r.d.Name), bar: r.newest, used: make(map[string]bool)}
+}
+
+// carry brings the book to what the model wants after the newest bar: first what must go, then stops and targets, then
+// entries. It reports false if that must be tried again.
+func (r *runner) carry(ctx context.Context) bool {
+	switch {
+	case r.d.State == Stopping:
+		return r.leave(ctx)
+	case !r.trades(&r.d) || r.d.State != Running && r.d.State != Paused:
 		return true
 	}
-	h := &hand{runner: r, ctx: ctx, by: desk.DeploymentCaller(r.cfg.Owner, r.d.ID, r.d.Name), bar: b, late: late}
-	if err := h.look(); err != nil {
-		r.log.WarnContext(ctx, "account of a strategy not read", "error", err)
+	h := r.newHand(ctx)
+	if !h.look() || !h.withdraw() {
 		return false
 	}
-	h.withdraw()
-	if h.reduce() {
-		if err := h.look(); err != nil {
-			r.log.WarnContext(ctx, "account of a strategy not read", "error", err)
-			return false
+	if r.model == nil || r.newest.T == 0 {
+		return true // its stops stay
+	}
+	if excess := h.excess(); excess.IsPositive() {
+		if sent, over := h.close(excess, "book"); !sent {
+			return over
+		}
+		if !h.look() || h.excess().IsPositive() {
+			return false // its stops stay while more is held than the model keeps
 		}
 	}
-	h.protect()
+	done := h.protect()
 	if r.d.State == Running {
 		h.enter()
+	}
+	return done
+}
+
+// look reads what the deployment holds, and its orders.
+func (h *hand) look() bool {
+	_, held, err := h.cfg.Desk.DeploymentBook(h.ctx, h.d.ID, h.d.Terms.Symbol)
+	var all []order.Order
+	if err == nil {
+		all, err = h.cfg.Desk.Orders(h.ctx, h.by, false)
+	}
+	if err != nil {
+		h.log.WarnContext(h.ctx, "account of a strategy not read", "error", err)
+		return false
+	}
+	h.held, h.all = held, slices.DeleteFunc(slices.Clone(all), func(o order.Order) bool { return o.Deployment != h.d.ID })
+	h.entered = decimal.Zero
+	for _, o := range h.all {
+		if h.model != nil && h.model.wantsNow(o.Key) {
+			h.entered = h.entered.Add(o.Filled.Mul(decimal.NewFromInt(o.Side.Sign())))
+		}
 	}
 	return true
 }
 
-// look reads what the deployment holds and which of its orders are open.
-func (h *hand) look() error {
-	_, held, err := h.cfg.Desk.DeploymentBook(h.ctx, h.d.ID, h.d.Terms.Symbol)
-	if err != nil {
-		return err
-	}
-	open, err := h.cfg.Desk.Orders(h.ctx, h.by, true)
-	if err != nil {
-		return err
-	}
-	if h.entered, err = h.enteredNow(); err != nil {
-		return err
-	}
-	h.held, h.open = held, slices.DeleteFunc(slices.Clone(open), func(o order.Order) bool { return o.Deployment != h.d.ID })
-	return nil
-}
-
-// enteredNow returns what entries of this bar at the market have brought, if they were placed before.
-func (h *hand) enteredNow() (sum decimal.Decimal, err error) {
-	if h.model == nil {
-		return sum, nil
-	}
-	var keys []string
-	for i := range h.model.wants {
-		if w := &h.model.wants[i]; w.kind == EntryKind && w.Market() {
-			keys = append(keys, w.Key)
-		}
-	}
-	if len(keys) == 0 {
-		return sum, nil
-	}
-	all, err := h.cfg.Desk.Orders(h.ctx, h.by, false)
-	for _, o := range all {
-		if slices.Contains(keys, o.Key) {
-			sum = sum.Add(o.Filled.Mul(decimal.NewFromInt(o.Side.Sign())))
-		}
-	}
-	return sum, err
-}
-
-// place sends an order of the deployment, and logs one that is not taken.
-func (h *hand) place(r order.Request) bool {
+// place sends an order of the deployment. It reports whether it was taken, and else whether it was denied for good.
+func (h *hand) place(r order.Request) (taken, denied bool) {
 	r.Symbol, r.Deployment = h.d.Terms.Symbol, h.d.ID
+	h.used[r.Key] = true
 	_, err := h.cfg.Desk.Place(h.ctx, h.by, r)
-	if err != nil {
-		h.log.WarnContext(h.ctx, "order of a strategy not taken", "key", r.Key, "error", err)
+	if err == nil {
+		return true, false
 	}
-	return err == nil || fault.Of(err) != nil && fault.Of(err).Code == "order_denied"
+	h.log.WarnContext(h.ctx, "order of a strategy not taken", "key", r.Key, "error", err)
+	f := fault.Of(err)
+	return false, f != nil && f.Code == "order_denied"
 }
 
-// withdraw cancels entries that the model no longer wants, and all while the deployment is paused.
-func (h *hand) withdraw() {
-	for _, o := range h.open {
-		if o.ReduceOnly || o.Parent != "" || h.d.State == Running && h.model.wantsEntry(o.Key) {
+// unwanted returns the open entries that the model does not want, all of them while the deployment does not run.
+func (h *hand) unwanted() []order.Order {
+	var all []order.Order
+	for _, o := range h.all {
+		if o.Status.Final() || o.ReduceOnly || o.Parent != "" || h.model != nil && h.d.State == Running && h.model.wantsEntry(o.Key) {
 			continue
 		}
-		h.cancel(o)
+		all = append(all, o)
 	}
+	return all
+}
+
+// withdraw cancels unwanted entries, and reports whether all have ended. What they brought before is in the book then.
+func (h *hand) withdraw() bool {
+	open := h.unwanted()
+	for _, o := range open {
+		if o.CancelRequested.IsZero() {
+			h.cancel(o)
+		}
+	}
+	return len(open) == 0 || h.look() && len(h.unwanted()) == 0
 }
 
 // cancel ends an order of the deployment, unless it has ended already.
@@ -135,26 +143,45 @@ func (h *hand) cancel(o order.Order) {
 	}
 }
 
-// reduce closes what the book has and the model will not have at the next open. It reports whether it sent an order.
-func (h *hand) reduce() bool {
+// excess returns what the book has and the model will not have at the next open.
+func (h *hand) excess() decimal.Decimal {
 	keep := h.model.keeps(h.perpetual()).Add(h.entered)
 	if keep.Sign() != h.held.Sign() {
 		keep = decimal.Zero
 	}
 	if stop := h.model.protection().StopLoss; stop.IsPositive() && decimalOf(h.bar.C, h.model.exact.price).Cmp(stop) != h.held.Sign() {
-		keep = decimal.Zero // the price has passed it
+		keep = h.entered // the price has passed it
 	}
-	excess := h.held.Abs().Sub(keep.Abs())
-	if !excess.IsPositive() {
-		return false
-	}
-	h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: excess, ReduceOnly: true, Key: h.key(CloseKind)})
-	return true
+	return h.held.Abs().Sub(keep.Abs())
 }
 
-// key names what the hand does at a bar besides the intents.
-func (h *hand) key(kind Kind) string {
-	return key(h.d.ID, h.bar.T, kind, place{kind: kind, id: "book"})
+// close sells or buys back a part of what is held. It reports whether it sent an order, and else whether it has tried
+// often enough for this bar.
+func (h *hand) close(quantity decimal.Decimal, what string) (sent, over bool) {
+	key, over := h.attempt(CloseKind, what)
+	if key == "" {
+		return false, over
+	}
+	sent, _ = h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: quantity, ReduceOnly: true, Key: key})
+	return sent, false
+}
+
+// mostAttempts bounds how often the same is tried at one bar.
+const mostAttempts = 20
+
+// attempt returns the key of the next try at something at this bar, "" while one is on its way, or if there were too many.
+func (h *hand) attempt(kind Kind, what string) (next string, over bool) {
+	for n := range mostAttempts {
+		k := key(h.d.ID, h.bar.T, kind, place{kind: kind, id: what, nth: n})
+		i := slices.IndexFunc(h.all, func(o order.Order) bool { return o.Key == k })
+		switch {
+		case i < 0 && !h.used[k]:
+			return k, false
+		case i >= 0 && !h.all[i].Status.Final() && kind == CloseKind:
+			return "", false
+		}
+	}
+	return "", true
 }
 
 // closing returns the side of an order that closes a position.
@@ -165,24 +192,47 @@ func closing(held decimal.Decimal) order.Side {
 	return order.Buy
 }
 
-// protect sets the stop and the target of the book, where they are not as the model wants them.
-func (h *hand) protect() {
+// protect sets the stop and the target of the book, where they are not as the model wants them. It reports false if that
+// must be tried again.
+func (h *hand) protect() bool {
 	if h.held.Equal(h.entered) { // the legs of the entry protect it until the model has it
-		return
+		return true
 	}
 	want := h.model.protection()
 	if h.protected(want) {
-		return
+		return true
 	}
-	for _, o := range h.open {
-		gone := o.Role == order.StopLoss && !want.HasStop() || o.Role == order.TakeProfit && !want.TakeProfit.IsPositive()
-		if gone && o.ReduceOnly {
+	stopped := false
+	for _, o := range h.all {
+		switch {
+		case o.Status.Final() || !o.ReduceOnly:
+		case o.Role == order.StopLoss && !want.HasStop(), o.Role == order.TakeProfit && !want.TakeProfit.IsPositive():
 			h.cancel(o)
+		case o.Role == order.StopLoss:
+			stopped = true
 		}
 	}
-	if !want.IsZero() {
-		h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: h.held.Abs(), ReduceOnly: true, Protect: want, Key: h.key(LineKind)})
+	if want.IsZero() {
+		return true
 	}
+	taken, denied := h.line(want)
+	if denied && want.HasStop() && want.TakeProfit.IsPositive() { // perhaps the price has passed the target
+		taken, denied = h.line(order.Protection{StopLoss: want.StopLoss})
+	}
+	if denied && want.HasStop() && !stopped { // nothing bounds its loss, and the model wants a bound
+		_, over := h.close(h.held.Abs(), "book")
+		return over
+	}
+	return taken || denied
+}
+
+// line asks for the prices of all that is held.
+func (h *hand) line(p order.Protection) (taken, denied bool) {
+	key, over := h.attempt(LineKind, "book")
+	if key == "" {
+		return over, false
+	}
+	return h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: h.held.Abs(), ReduceOnly: true, Protect: p, Key: key})
 }
 
 // protected reports whether the lines of the deployment have the prices that are wanted, for all that it holds.
@@ -209,17 +259,17 @@ func (h *hand) protected(want order.Protection) bool {
 	return want.IsZero() || covered.GreaterThanOrEqual(h.held.Abs())
 }
 
-// enter places the entries that the model wants: those at the market only at the bar that ordered them, and while that
-// is not too late.
+// enter places the entries that the model wants and has not wanted before the start: those at the market only at the bar
+// that ordered them, and while that is not too late.
 func (h *hand) enter() {
 	for i := range h.model.wants {
 		w := &h.model.wants[i]
 		opens := w.Quantity.Sub(w.Closes)
 		switch {
-		case w.kind != EntryKind || !opens.IsPositive() || w.Side == order.Sell && !h.perpetual():
-		case w.Market() && h.late, !w.Market() && h.tried[w.Key]:
+		case w.kind != EntryKind || !opens.IsPositive() || w.Side == order.Sell && !h.perpetual() || w.since <= h.d.history:
+		case w.Market() && h.late(h.bar), h.tried[w.Key]:
 		default:
-			if h.place(h.entry(w, opens)) {
+			if taken, denied := h.place(h.entry(w, opens)); taken || denied {
 				h.tried[w.Key] = true
 			}
 		}
@@ -262,32 +312,23 @@ func (h *hand) level(price, from, apart, percent, direction decimal.Decimal) dec
 	return price.DivRound(h.d.Terms.Tick, 0).Mul(h.d.Terms.Tick)
 }
 
-// leave cancels what a deployment has ordered when it has stopped, and closes what it holds or lets its owner keep it.
-func (r *runner) leave(ctx context.Context, closes bool) error {
-	if !r.trades(&r.d) {
-		return nil
+// leave ends a deployment at the desk: its entries are cancelled, what it holds is closed or stays, and belongs to no
+// deployment any more. It reports false if that must be tried again.
+func (r *runner) leave(ctx context.Context) bool {
+	h := r.newHand(ctx)
+	h.bar = market.Bar{} // the attempts are those of the stop
+	if !h.look() || !h.withdraw() {
+		return false
 	}
-	h := &hand{runner: r, ctx: ctx, by: desk.DeploymentCaller(r.cfg.Owner, r.d.ID, r.d.Name)}
-	if err := h.look(); err != nil {
-		return err
-	}
-	for _, o := range h.open {
-		if o.ReduceOnly || o.Parent != "" {
-			continue
-		}
-		if _, err := r.cfg.Desk.Cancel(ctx, h.by, o.ID); err != nil && fault.KindOf(err) != fault.Conflict {
-			return err
+	if r.d.Close && !h.held.IsZero() {
+		sent, over := h.close(h.held.Abs(), "stop")
+		if !over && (!sent || !h.look() || !h.held.IsZero()) {
+			return false
 		}
 	}
-	if !closes {
-		return r.cfg.Desk.ReleaseDeployment(ctx, principal.Caller{Subject: r.cfg.Owner}, r.d.ID)
+	if err := r.cfg.Desk.ReleaseDeployment(ctx, principal.Caller{Subject: r.cfg.Owner}, r.d.ID); err != nil {
+		r.log.WarnContext(ctx, "book of a strategy not released", "error", err)
+		return false
 	}
-	if h.held.IsZero() {
-		return nil
-	}
-	_, err := r.cfg.Desk.Place(ctx, h.by, order.Request{
-		Symbol: r.d.Terms.Symbol, Deployment: r.d.ID, Side: closing(h.held), Type: order.Market, Quantity: h.held.Abs(), ReduceOnly: true,
-		Key: key(r.d.ID, r.cfg.Now().UnixMilli(), CloseKind, place{kind: CloseKind, id: "stop"}),
-	})
-	return err
+	return r.record(ctx, &entry{Kind: entryStopped, By: r.d.StoppedBy})
 }

@@ -33,6 +33,7 @@ const (
 	entryPaused   = "paused"
 	entryResumed  = "resumed"
 	entryLimits   = "limits"
+	entryStopping = "stopping"
 	entryStopped  = "stopped"
 	entryEngine   = "engine" // a newer version computes the same
 )
@@ -48,6 +49,7 @@ type entry struct {
 	Limits     *Limits     `json:"limits,omitempty"`
 	Cause      Cause       `json:"cause,omitempty"`
 	Detail     string      `json:"detail,omitempty"`
+	Close      bool        `json:"close,omitempty"` // of a stop
 	Engine     int         `json:"engine,omitempty"`
 	Block      []byte      `json:"block,omitempty"` // of bars
 	Late       bool        `json:"late,omitempty"`  // the bar came too late for entries
@@ -59,6 +61,9 @@ const mostRecent = 100
 
 // apply adds an entry to what is known of a deployment.
 func (d *Deployment) apply(e *entry) error {
+	if d.State.Final() && (e.Kind == entryPaused || e.Kind == entryResumed) {
+		return nil
+	}
 	switch e.Kind {
 	case entryProposed:
 		if e.Deployment == nil {
@@ -78,8 +83,10 @@ func (d *Deployment) apply(e *entry) error {
 		d.State, d.Cause, d.Detail, d.history = Running, "", "", max(d.history, e.Through)
 	case entryLimits:
 		d.Limits = *e.Limits
+	case entryStopping:
+		d.State, d.StoppedBy, d.Close, d.Cause, d.Detail = Stopping, e.By, e.Close, "", ""
 	case entryDeclined, entryStopped:
-		d.State, d.EndedAt, d.Cause, d.Detail = Stopped, e.At, e.Cause, e.Detail
+		d.State, d.StoppedBy, d.EndedAt, d.Cause, d.Detail = Stopped, e.By, e.At, e.Cause, e.Detail
 		if e.Kind == entryDeclined {
 			d.State = Declined
 		}

@@ -100,9 +100,10 @@ func (m *Model) changes(bar int64, was []want) []Intent {
 		before := old[w.place]
 		delete(old, w.place)
 		if before != nil && !w.Market() && w.same(before) {
-			w.Key = before.Key
+			w.Key, w.since = before.Key, before.since
 			continue
 		}
+		w.since = bar
 		w.Key = key(m.deployment, bar, w.kind, w.place)
 		all = append(all, w.Intent)
 	}

@@ -78,7 +78,7 @@ func TestPause_OtherIntentsThanRecorded(t *testing.T) {
 		}
 	}
 	p = start(t, j, v)
-	d, err := p.Get(t.Context(), d.ID)
+	d, err := p.Synced(t.Context(), d.ID)
 	if err != nil || d.State != deploy.Paused || d.Cause != deploy.Different || !strings.Contains(d.Detail, "was recorded") {
 		t.Errorf("%+v %v", d, err)
 	}

@@ -40,6 +40,7 @@ const (
 	Declined State = "declined"
 	Expired  State = "expired"
 	Running  State = "running"
+	Stopping State = "stopping" // its orders and what it holds are being ended
 	Paused   State = "paused"
 	Stopped  State = "stopped"
 )
@@ -137,6 +138,7 @@ type Deployment struct {
 	Terms  Terms  `json:"terms"`
 	Record
 
+	Close   bool    `json:"close,omitempty"`   // of one that stops: what it holds is closed
 	Through int64   `json:"through,omitempty"` // open of the newest bar
 	Intents int     `json:"intents"`           // recorded so far
 	Model   *Result `json:"model,omitempty"`   // nil while nothing is computed
@@ -156,6 +158,7 @@ type Record struct {
 	ProposedAt time.Time `json:"proposed_at"`
 	StartedBy  string    `json:"started_by,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
+	StoppedBy  string    `json:"stopped_by,omitempty"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	Bars       int       `json:"bars"` // computed, those before the start included
 }

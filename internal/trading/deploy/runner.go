@@ -3,7 +3,6 @@ package deploy
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"candela/internal/kit/retry"
-	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -32,20 +30,22 @@ type runner struct {
 	view   atomic.Pointer[Deployment] // what others see
 	done   chan struct{}              // closed when it has ended
 
-	d        Deployment
-	model    *Model                     // nil while there is nothing to compute
-	closes   func(open int64) time.Time // when a bar of the model closes
-	open     []market.Bar               // computed and not recorded, none with intents
-	failed   int                        // reads in a row
-	retry    *time.Timer                // of a read; never nil
-	loading  bool
-	unread   bool            // the journal could not be read
-	tried    map[string]bool // keys of the entries that the model wants and that were placed or denied
-	untraded *market.Bar     // at which the account did not answer
-	trouble  *entry          // found while loading, not recorded yet
+	d      Deployment
+	model  *Model                     // nil while there is nothing to compute
+	closes func(open int64) time.Time // when a bar of the model closes
+	open   []market.Bar               // computed and not recorded, none with intents
+	newest market.Bar                 // that the model has computed
+	failed int                        // in a row
+	retry  *time.Timer                // of what failed, and of the next bar; never nil
+	tried  map[string]bool            // keys of the entries that the model wants and that were placed or denied
+
+	unread bool // the journal could not be read
+	unmade bool // the model could not be made or computed: its venue or the store did not answer
+	due    bool // the account has not followed yet
 }
 
-// run computes the deployment until ctx ends. loaded is called once the journal was read, or could not be.
+// run computes the deployment until ctx ends or the deployment has. loaded is called once the journal was read, or could
+// not be. Nothing is computed before all are loaded and the desk knows them.
 func (r *runner) run(ctx context.Context, loaded func()) {
 	defer close(r.done)
 	r.retry = time.NewTimer(time.Hour)
@@ -58,17 +58,19 @@ func (r *runner) run(ctx context.Context, loaded func()) {
 	case <-ctx.Done():
 		return
 	}
+	r.compute(ctx)
 	r.catchUp(ctx)
-	r.await()
 	for {
-		r.show()
+		r.settle(ctx)
+		r.await()
+		if r.show(); r.d.State.Final() {
+			return
+		}
 		select {
 		case f := <-r.mail:
 			f(ctx)
 		case <-r.retry.C:
-			if r.unread {
-				r.restart(ctx)
-			}
+			r.resume(ctx)
 			r.catchUp(ctx)
 		case <-ctx.Done():
 			return
@@ -76,7 +78,22 @@ func (r *runner) run(ctx context.Context, loaded func()) {
 		if r.behind.Swap(false) {
 			r.catchUp(ctx)
 		}
-		r.await()
+	}
+}
+
+// resume tries again what could not be read or made.
+func (r *runner) resume(ctx context.Context) {
+	unread := r.unread
+	if unread {
+		r.d = Deployment{ID: r.d.ID}
+		r.read(ctx)
+	}
+	if r.unread || !unread && !r.unmade {
+		return
+	}
+	r.compute(ctx)
+	if unread {
+		r.changed(ctx)
 	}
 }
 
@@ -96,18 +113,10 @@ func (r *runner) await() {
 	r.retry.Reset(wait)
 }
 
-// read reads the journal. A deployment whose journal cannot be read is shown as paused, and read again later: the others
-// go on.
-func (r *runner) read(ctx context.Context) {
-	id := r.d.ID
-	err := r.load(ctx)
-	if r.unread = err != nil && ctx.Err() == nil; r.unread {
-		r.log.ErrorContext(ctx, "journal of a strategy not read", "error", err)
-		r.release()
-		r.d.ID, r.d.State, r.d.Cause, r.d.Detail = id, Paused, Unavailable, "its journal cannot be read: "+cut(err.Error())
-		r.again()
-	}
-	r.show()
+// again lets what failed be tried again later.
+func (r *runner) again() {
+	r.failed++
+	r.retry.Reset(retry.Backoff{First: time.Second, Max: time.Minute}.Delay(r.failed, nil))
 }
 
 // readable returns an error if nothing may be added to the journal, because it cannot be read.
@@ -140,121 +149,28 @@ func (r *runner) release() {
 	r.open = nil
 }
 
-// load reads the journal and computes what it has.
-func (r *runner) load(ctx context.Context) error {
-	r.loading, r.trouble = true, nil
-	err := r.readJournal(ctx)
-	r.loading = false
-	if err != nil {
-		return err
-	}
-	switch engine := max(r.d.Terms.Engine, r.d.engine); {
-	case r.trouble != nil:
-		r.record(ctx, r.trouble)
-	case r.model != nil && engine != backtest.Engine:
-		r.record(ctx, &entry{Kind: entryEngine, Engine: backtest.Engine})
-	}
-	return nil
-}
-
-// readJournal applies the entries of the journal, and computes their bars.
-func (r *runner) readJournal(ctx context.Context) error {
-	for data, err := range r.cfg.Journal.Journal(ctx, r.cfg.Owner, namePrefix+r.d.ID) {
-		if err != nil {
-			return err
-		}
-		var e entry
-		if err := json.Unmarshal(data, &e); err != nil {
-			return fmt.Errorf("an entry of deployment %s cannot be read: %w", r.d.ID, err)
-		}
-		if err := r.d.apply(&e); err != nil {
-			return fmt.Errorf("deployment %s: %w", r.d.ID, err)
-		}
-		if err := r.replay(ctx, &e); err != nil {
-			return err
-		}
-	}
-	if r.d.State.Final() {
-		r.release()
-	}
-	return ctx.Err()
-}
-
-// replay computes the bars of an entry. Where other intents follow from them than were recorded, the deployment pauses.
-func (r *runner) replay(ctx context.Context, e *entry) error {
-	if e.Kind == entryStarted {
-		return r.start(ctx)
-	}
-	bars, err := e.bars()
-	if err != nil {
-		return err
-	}
-	for _, b := range bars {
-		if r.model == nil {
-			r.d.note(b, e.Intents)
-			continue
-		}
-		r.untraded = &b // perhaps: the process may have ended before the account followed
-		intents, err := r.model.Step(b)
-		switch {
-		case err != nil:
-			r.fail(ctx, ScriptFailed, err.Error())
-		case b.T > r.d.history && !sameIntents(intents, e.Intents):
-			r.differ(ctx, b, intents, e.Intents)
-		}
-		r.d.note(b, e.Intents)
-	}
-	return nil
-}
-
-// differ pauses a deployment whose bars now come to other intents.
-func (r *runner) differ(ctx context.Context, b market.Bar, computed, recorded []Intent) {
-	cause := Different
-	if max(r.d.Terms.Engine, r.d.engine) != backtest.Engine {
-		cause = EngineChanged
-	}
-	r.fail(ctx, cause, fmt.Sprintf("at the bar of %s %s was recorded, and %s is computed", market.Stamp(b.T), textOf(recorded), textOf(computed)))
-}
-
-// start makes the model of a deployment without history.
-func (r *runner) start(ctx context.Context) error {
-	r.release()
-	made, err := r.cfg.Programs.Program(ctx, r.cfg.Owner, &r.d.Terms)
-	if t := &r.d.Terms; err == nil && (!made.Tick.Equal(t.Tick) || !made.Step.Equal(t.Step)) {
-		r.fail(ctx, NewInstrument, fmt.Sprintf("prices of %s are multiples of %s and quantities of %s now; they were %s and %s when it was proposed", t.Symbol, made.Tick, made.Step, t.Tick, t.Step))
-		return nil
-	}
-	if err == nil {
-		r.closes = made.Closes
-		r.model, err = NewModel(r.d.ID, &r.d.Terms, made.Program)
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		r.fail(ctx, Unavailable, err.Error())
-	}
-	return nil
-}
-
 // fail ends the model and pauses the deployment. Nothing is computed until the owner resumes it.
 func (r *runner) fail(ctx context.Context, cause Cause, detail string) {
 	r.release()
-	if r.d.State != Running && r.d.Cause != ByOwner {
+	r.due = true
+	if r.d.State != Running && (r.d.State != Paused || r.d.Cause != ByOwner) {
 		return
-	}
-	paused := &entry{Kind: entryPaused, Cause: cause, Detail: cut(detail)}
-	if r.loading {
-		r.trouble = paused
-		return
-	}
-	if r.record(ctx, paused) {
-		r.show()
-		if err := r.announce(ctx); err != nil {
-			r.log.ErrorContext(ctx, "strategy", "error", err)
-		}
 	}
 	r.log.WarnContext(ctx, "strategy paused", "cause", cause, "detail", cut(detail))
+	if !r.record(ctx, &entry{Kind: entryPaused, Cause: cause, Detail: cut(detail)}) {
+		r.unmade = true
+		r.again()
+		return
+	}
+	r.changed(ctx)
+}
+
+// changed lets the desk and others know of a change that the deployment made by itself.
+func (r *runner) changed(ctx context.Context) {
+	r.show()
+	if err := r.announce(ctx); err != nil {
+		r.log.ErrorContext(ctx, "strategy", "error", err)
+	}
 }
 
 // mostDetail bounds what is recorded about a pause.
@@ -296,9 +212,7 @@ func (r *runner) bar(ctx context.Context, b market.Bar) {
 	switch {
 	case r.model == nil || b.T <= r.through():
 	case b.T == r.through()+r.d.Terms.Interval.Seconds():
-		if r.step(ctx, b) {
-			r.trade(ctx, b)
-		}
+		r.due = r.step(ctx, b) || r.due
 	default:
 		r.catchUp(ctx)
 	}
@@ -314,6 +228,7 @@ func (r *runner) through() int64 {
 
 // step computes the next bar and records it. It reports whether the bar was recorded or needs no record yet.
 func (r *runner) step(ctx context.Context, b market.Bar) bool {
+	r.newest = b
 	intents, err := r.model.Step(b)
 	if err != nil {
 		r.flush(ctx)
@@ -389,19 +304,13 @@ func (r *runner) keep(ctx context.Context, last *entry, b market.Bar) bool {
 	return true
 }
 
-// restart computes the deployment again from its journal, after a while.
+// restart computes the deployment again from its journal.
 func (r *runner) restart(ctx context.Context) {
 	r.release()
 	r.d = Deployment{ID: r.d.ID}
-	if r.read(ctx); !r.unread {
-		r.again()
-	}
-}
-
-// again lets bars be read later.
-func (r *runner) again() {
-	r.failed++
-	r.retry.Reset(retry.Backoff{First: time.Second, Max: time.Minute}.Delay(r.failed, nil))
+	r.read(ctx)
+	r.unmade = !r.unread
+	r.again()
 }
 
 // catchUp reads and computes the bars since the newest one.
@@ -422,22 +331,25 @@ func (r *runner) catchUp(ctx context.Context) {
 		return
 	}
 	for _, b := range bars {
-		if !r.step(ctx, b) {
+		if ctx.Err() != nil || !r.step(ctx, b) {
 			return
 		}
+		r.due = true
 	}
-	r.failed = 0
-	if n := len(bars); n > 0 {
-		r.trade(ctx, bars[n-1])
-	} else if r.untraded != nil {
-		r.trade(ctx, *r.untraded)
+	if !r.due {
+		r.failed = 0
 	}
 }
 
-// trade has the account follow the model after a bar, again later if the account does not answer.
-func (r *runner) trade(ctx context.Context, b market.Bar) {
-	if r.untraded = nil; !r.carry(ctx, b, r.late(b)) {
-		r.untraded = &b
+// settle has the account follow the model, again later if it does not answer.
+func (r *runner) settle(ctx context.Context) {
+	if !r.due || r.unread {
+		return
+	}
+	switch r.due = !r.carry(ctx); {
+	case !r.due:
+		r.failed = 0
+	case ctx.Err() == nil:
 		r.again()
 	}
 }
@@ -451,35 +363,6 @@ func (r *runner) after(bars []market.Bar) int {
 		}
 	}
 	return n
-}
-
-// sameIntents reports whether both are equal in every term.
-func sameIntents(a, b []Intent) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if len(a) == 0 {
-		return true
-	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-// textOf describes intents for people, the first of them.
-func textOf(all []Intent) string {
-	if len(all) == 0 {
-		return "nothing"
-	}
-	i := &all[0]
-	text := fmt.Sprintf("%s %q", i.Kind, i.ID)
-	if i.Quantity.IsPositive() {
-		text = fmt.Sprintf("%s %q (%s %s)", i.Kind, i.ID, i.Side, i.Quantity)
-	}
-	if len(all) > 1 {
-		text += fmt.Sprintf(" and %d more", len(all)-1)
-	}
-	return text
 }
 
 // errEnded is the error of a call to a runner that has ended.

@@ -42,6 +42,16 @@ func (m *Model) target(perpetual bool) decimal.Decimal {
 	return held
 }
 
+// wantsNow reports whether an order was placed for an entry at the market that the model wants at the newest bar.
+func (m *Model) wantsNow(key string) bool {
+	for i := range m.wants {
+		if w := &m.wants[i]; w.kind == EntryKind && w.Market() && w.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // wantsEntry reports whether the model wants the entry that was ordered with a key.
 func (m *Model) wantsEntry(key string) bool {
 	for i := range m.wants {

@@ -194,19 +194,24 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, at func(call int) (before, after bool)) (out traded) {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) { out = tradeOver(t, longtest.Pick(190, 600), at) })
+		synctest.Test(t, func(t *testing.T) { out = tradeOver(t, longtest.Pick(220, 600), at) })
 		return out
 	}
 	whole := run(t, func(int) (before, after bool) { return false, false })
 	if whole.held < 10 || len(whole.fills) < 12 || whole.less > whole.closes/20 {
 		t.Errorf("of %d closes %d are equal, at %d the book has less; %d with a position, %d fills", whole.closes, whole.same, whole.less, whole.held, len(whole.fills))
 	}
-	for name, at := range map[string]func(call int) (before, after bool){
-		"before":          func(call int) (before, after bool) { return call%3 == 1, false },
-		"before or after": func(call int) (before, after bool) { return call%4 == 1, call%4 == 2 },
-	} {
+	for name, most := range map[string]int{"before": 0, "before or after": 1} {
 		if name == "before" && !longtest.On() {
 			continue
+		}
+		r := rand.New(rand.NewPCG(longtest.Seed(), 11))
+		at := func(int) (before, after bool) {
+			if r.IntN(2) > 0 {
+				return false, false
+			}
+			after = r.IntN(most+1) > 0
+			return !after, after
 		}
 		got := run(t, at)
 		if got.kills < 5 || !slices.Equal(got.fills, whole.fills) {

@@ -21,7 +21,8 @@ type place struct {
 // want is an order that a program wants to have after a close, with its terms in decimals.
 type want struct {
 	place
-	Intent // with the key under which it was first wanted as it is
+	Intent       // with the key under which it was first wanted as it is
+	since  int64 // the bar of that
 }
 
 // wantsOf returns what stands, by place. Exits of entries that have not filled go with these.
@@ -33,11 +34,14 @@ func (e exact) wantsOf(standing []simulate.Standing) []want {
 		if s.Early {
 			continue
 		}
+		if !e.fillable(s) {
+			continue
+		}
 		p := place{kind: kindOf(s.Kind), id: s.ID, from: s.From, lot: s.Trade}
 		n := seen[p]
 		seen[p]++
 		p.nth = n
-		all = append(all, want{p, e.intentOf(p, s)})
+		all = append(all, want{place: p, Intent: e.intentOf(p, s)})
 	}
 	for i := range standing {
 		if s := &standing[i]; s.Early {
@@ -45,6 +49,16 @@ func (e exact) wantsOf(standing []simulate.Standing) []want {
 		}
 	}
 	return all
+}
+
+// fillable reports whether the price of an order is one: no price reaches a limit of zero.
+func (e exact) fillable(s *simulate.Standing) bool {
+	for _, price := range []float64{s.Limit, s.Stop} {
+		if !math.IsNaN(price) && !e.priceOf(price).IsPositive() {
+			return false
+		}
+	}
+	return true
 }
 
 func kindOf(k simulate.StandingKind) Kind {
