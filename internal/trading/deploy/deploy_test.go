@@ -176,9 +176,13 @@ func start(t *testing.T, j *journals, v *venue) *process {
 	return startWith(t, config(j, v, v.now))
 }
 
-func startWith(t *testing.T, cfg deploy.Config) *process {
+// startWith starts a process. killer gets what ends it before it runs.
+func startWith(t *testing.T, cfg deploy.Config, killer ...func(stop func())) *process {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
+	for _, k := range killer {
+		k(stop)
+	}
 	p := &process{stop: stop, done: make(chan error, 1), Deployments: deploy.New(cfg)}
 	ready := make(chan struct{})
 	go func() { p.done <- p.Run(ctx, ctx, func() { close(ready) }) }()
