@@ -68,10 +68,7 @@ func (c *charts) proposeDeployment(t *Trading) toolSpec {
 		description: "Propose a strategy that runs by itself on closed bars. It is tested on past bars as the paper account would trade it, and recorded with its source; nothing runs until the owner starts it. " +
 			"Report honesty.flags with the result. A refusal names what cannot run. About 3 KB.",
 		hints: hints{openWorld: true},
-		call: calling(c.declareProposal, func(ctx context.Context, caller principal.Caller, p *proposal) (mcp.Result, error) {
-			if t.Strategies == nil {
-				return mcp.Result{}, strategiesOff()
-			}
+		call: onStrategies(t, c.declareProposal, func(ctx context.Context, caller principal.Caller, p *proposal) (mcp.Result, error) {
 			p.Rules.Long, p.Rules.Short = p.long, p.short
 			made, err := t.Strategies.Propose(ctx, caller, p.Proposal)
 			if err != nil {
@@ -84,9 +81,14 @@ func (c *charts) proposeDeployment(t *Trading) toolSpec {
 	}
 }
 
-// strategiesOff is the error of the tools where strategies do not run.
-func strategiesOff() error {
-	return fault.New(fault.Unsupported, "strategies_off", "strategies are off here: the owner starts candela with --strategies shadow")
+// onStrategies is calling for a tool that needs strategies to run.
+func onStrategies[A any](t *Trading, declare func() (*A, args), run func(context.Context, principal.Caller, *A) (mcp.Result, error)) call {
+	return calling(declare, func(ctx context.Context, caller principal.Caller, a *A) (mcp.Result, error) {
+		if t.Strategies == nil {
+			return mcp.Result{}, fault.New(fault.Unsupported, "strategies_off", "strategies are off here: the owner starts candela with --strategies shadow")
+		}
+		return run(ctx, caller, a)
+	})
 }
 
 func (t *Trading) listDeployments() toolSpec {
@@ -94,10 +96,7 @@ func (t *Trading) listDeployments() toolSpec {
 		name: "list_deployments", title: "List strategies", trading: true, scope: principal.Read, set: StrategiesSet,
 		description: "List the strategies that run by themselves, or are proposed or ended, the newest first. 0.4 KB each.",
 		hints:       hints{readOnly: true, idempotent: true},
-		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
-			if t.Strategies == nil {
-				return mcp.Result{}, strategiesOff()
-			}
+		call: onStrategies(t, noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
 			all, err := t.Strategies.List(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
@@ -133,10 +132,7 @@ func (t *Trading) getDeployment() toolSpec {
 		name: "get_deployment", title: "Show a strategy", trading: true, scope: principal.Read, set: StrategiesSet,
 		description: "Show a strategy with its terms, or the orders that it wanted at its newest bars. 1 to 7 KB.",
 		hints:       hints{readOnly: true, idempotent: true},
-		call: calling(declareDeployment, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
-			if t.Strategies == nil {
-				return mcp.Result{}, strategiesOff()
-			}
+		call: onStrategies(t, declareDeployment, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
 			d, book, err := t.Strategies.Get(ctx, caller, a.id)
 			if err != nil {
 				return mcp.Result{}, err
@@ -167,10 +163,7 @@ func (t *Trading) stopDeployment() toolSpec {
 		name: "stop_deployment", title: "Stop a strategy", trading: true, scope: principal.Trade, set: StrategiesSet,
 		description: "Stop a strategy, or withdraw a proposal, for good. What it holds stays with its stops, unless close is set. Only the owner starts another.",
 		hints:       hints{destructive: true, idempotent: true},
-		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
-			if t.Strategies == nil {
-				return mcp.Result{}, strategiesOff()
-			}
+		call: onStrategies(t, arguments, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
 			d, err := t.Strategies.Stop(ctx, caller, a.id, a.close)
 			if err != nil {
 				return mcp.Result{}, err

@@ -7,8 +7,7 @@ import (
 	"candela/lib/fault"
 )
 
-// Start runs a proposal, or takes a running deployment to a higher stage. The owner alone may do this: callers check
-// who asks.
+// Start runs a proposal. Only the owner may: a face that calls it has checked that it acts for the owner.
 func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, limits *Limits) (Deployment, error) {
 	if err := d.checkStage(stage); err != nil {
 		return Deployment{}, err
@@ -91,7 +90,8 @@ func (d *Deployments) Pause(ctx context.Context, by, name string) (Deployment, e
 	})
 }
 
-// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. The owner alone may do this: callers check who asks.
+// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. Only the owner may:
+// a face that calls it has checked that it acts for the owner.
 func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, error) {
 	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
 		if r.d.State != Paused {

@@ -24,6 +24,8 @@ type Desk interface {
 	Positions(ctx context.Context, by principal.Caller) ([]order.PricedPosition, error)
 	// DeploymentBook returns what a deployment made, and what it holds of a symbol as far as the account has it.
 	DeploymentBook(ctx context.Context, deployment string, s market.Symbol) (order.DeploymentBook, decimal.Decimal, error)
+	// DeploymentPart returns the second of these alone.
+	DeploymentPart(ctx context.Context, deployment string, s market.Symbol) (decimal.Decimal, error)
 	// SetDeployments says which deployments may trade.
 	SetDeployments(ctx context.Context, all []guard.Deployment) error
 	// ReleaseDeployment makes what a deployment holds belong to none.
@@ -81,7 +83,7 @@ func (r *runner) carry(ctx context.Context) bool {
 
 // look reads what the deployment holds, and its orders.
 func (h *hand) look() bool {
-	_, held, err := h.cfg.Desk.DeploymentBook(h.ctx, h.d.ID, h.d.Terms.Symbol)
+	held, err := h.cfg.Desk.DeploymentPart(h.ctx, h.d.ID, h.d.Terms.Symbol)
 	var all []order.Order
 	if err == nil {
 		all, err = h.cfg.Desk.Orders(h.ctx, h.by, false)

@@ -32,7 +32,6 @@ const (
 	entryBar      = "bar"  // one bar with its intents
 	entryPaused   = "paused"
 	entryResumed  = "resumed"
-	entryLimits   = "limits"
 	entryStopping = "stopping"
 	entryStopped  = "stopped"
 	entryEngine   = "engine" // a newer version computes the same
@@ -81,8 +80,6 @@ func (d *Deployment) apply(e *entry) error {
 		d.State, d.Cause, d.Detail = Paused, e.Cause, e.Detail
 	case entryResumed:
 		d.State, d.Cause, d.Detail, d.history = Running, "", "", max(d.history, e.Through)
-	case entryLimits:
-		d.Limits = *e.Limits
 	case entryStopping:
 		d.State, d.StoppedBy, d.Close, d.Cause, d.Detail = Stopping, e.By, e.Close, "", ""
 	case entryDeclined, entryStopped:

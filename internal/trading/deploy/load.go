@@ -28,7 +28,7 @@ func (r *runner) read(ctx context.Context) {
 	})
 	if r.unread = err != nil && ctx.Err() == nil; r.unread {
 		r.log.ErrorContext(ctx, "journal of a strategy not read", "error", err)
-		r.d.ID, r.d.State, r.d.Cause, r.d.Detail = id, Paused, Unavailable, "its journal cannot be read: "+cut(err.Error())
+		r.d.ID, r.d.State, r.d.Cause, r.d.Detail = id, Paused, Unavailable, "its journal cannot be read: "+fault.Clean(err.Error(), mostDetail)
 		r.again()
 	}
 	r.show()

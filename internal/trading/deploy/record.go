@@ -53,16 +53,13 @@ type Cause string
 
 // The causes.
 const (
-	ByOwner        Cause = "owner"
-	ScriptFailed   Cause = "script_failed"      // its program ended with an error
-	LongOutage     Cause = "long_outage"        // too many bars were missed
-	Different      Cause = "different"          // what was recorded is not what is computed
-	EngineChanged  Cause = "engine_changed"     // a newer version computes something else
-	NewInstrument  Cause = "instrument_changed" // its steps of price or quantity
-	Unavailable    Cause = "unavailable"        // its program cannot be made here
-	Restored       Cause = "restored"           // its journal came from a backup
-	StaleFeed      Cause = "stale_feed"         // no bar came while the market was open
-	HistoryChanged Cause = "history_changed"    // the venue no longer has the bars that it began with
+	ByOwner       Cause = "owner"
+	ScriptFailed  Cause = "script_failed"      // its program ended with an error
+	LongOutage    Cause = "long_outage"        // too many bars were missed
+	Different     Cause = "different"          // what was recorded is not what is computed
+	EngineChanged Cause = "engine_changed"     // a newer version computes something else
+	NewInstrument Cause = "instrument_changed" // its steps of price or quantity
+	Unavailable   Cause = "unavailable"        // its program cannot be made here
 )
 
 // Program is what a deployment computes: a script, or rules.
@@ -79,7 +76,6 @@ type Program struct {
 const (
 	SizeScript  = "script" // as the program declares
 	SizePercent = "percent_of_equity"
-	SizeCash    = "cash"
 	SizeFixed   = "fixed"
 )
 
@@ -118,13 +114,10 @@ func (t *Terms) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Limits bound what a deployment may do. The owner changes them; zero is no bound.
+// Limits bound what a deployment may hold. The owner sets Cap at the start.
 type Limits struct {
-	Budget       decimal.Decimal `json:"budget,omitzero"`         // most that its book may be worth
-	Cap          decimal.Decimal `json:"cap,omitzero"`            // set by the owner at the start: entries up to it need no approval
-	MaxDailyLoss decimal.Decimal `json:"max_daily_loss,omitzero"` // real result of a day at which it pauses
-	MaxLoss      decimal.Decimal `json:"max_loss,omitzero"`       // since its start
-	MaxGapPct    decimal.Decimal `json:"max_gap_pct,omitzero"`    // real behind the model, of the capital
+	Budget decimal.Decimal `json:"budget,omitzero"` // most that its book may be worth; zero for Cap
+	Cap    decimal.Decimal `json:"cap,omitzero"`    // set by the owner at the start: entries up to it need no approval
 }
 
 // Deployment is a strategy with its terms, and where it stands.

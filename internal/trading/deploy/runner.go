@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -156,8 +155,9 @@ func (r *runner) fail(ctx context.Context, cause Cause, detail string) {
 	if r.d.State != Running && (r.d.State != Paused || r.d.Cause != ByOwner) {
 		return
 	}
-	r.log.WarnContext(ctx, "strategy paused", "cause", cause, "detail", cut(detail))
-	if !r.record(ctx, &entry{Kind: entryPaused, Cause: cause, Detail: cut(detail)}) {
+	detail = fault.Clean(detail, mostDetail) // a script may have written it
+	r.log.WarnContext(ctx, "strategy paused", "cause", cause, "detail", detail)
+	if !r.record(ctx, &entry{Kind: entryPaused, Cause: cause, Detail: detail}) {
 		r.unmade = true
 		r.again()
 		return
@@ -175,13 +175,6 @@ func (r *runner) changed(ctx context.Context) {
 
 // mostDetail bounds what is recorded about a pause.
 const mostDetail = 500
-
-func cut(text string) string {
-	if len(text) <= mostDetail {
-		return text
-	}
-	return string(bytes.ToValidUTF8([]byte(text[:mostDetail]), nil)) + "…"
-}
 
 // record appends entries and applies them. After an error nothing was recorded.
 func (r *runner) record(ctx context.Context, entries ...*entry) bool {

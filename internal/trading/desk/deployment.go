@@ -46,6 +46,12 @@ func (d *Desk) DeploymentBook(ctx context.Context, deployment string, s market.S
 	return book, has, err
 }
 
+// DeploymentPart returns what a deployment holds of a symbol, as far as the account has it.
+func (d *Desk) DeploymentPart(ctx context.Context, deployment string, s market.Symbol) (has decimal.Decimal, err error) {
+	err = d.do(ctx, func(l *loop) { has = l.book.Part(s, deployment) })
+	return has, err
+}
+
 // AssignUnits passes units between the book of a deployment and what no deployment holds, without a trade, such as
 // those that were sold elsewhere. The quantity is signed, of the book, and counts there as a trade at the price.
 func (d *Desk) AssignUnits(ctx context.Context, by principal.Caller, deployment string, s market.Symbol, quantity, price decimal.Decimal) error {

@@ -8,7 +8,8 @@ import (
 	"candela/lib/fault"
 )
 
-// Owner is what the owner of an installation does with strategies. Who asks is checked before.
+// Owner is what the owner of an installation does with strategies. A face that calls it has checked that it acts for the
+// owner.
 type Owner struct {
 	*Strategies
 	Subject principal.Owner
