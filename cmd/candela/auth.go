@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/app"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/lib/fault"
 )
@@ -58,18 +59,26 @@ func approveClient(ctx context.Context, in cli.Call) error {
 }
 
 func listClients(ctx context.Context, in cli.Call) error {
-	cfg, err := in.Config(in.Args)
+	rest, asJSON := cli.CutJSON(in.Args)
+	owner, rest, err := ownerFlag(rest)
 	if err != nil {
 		return err
 	}
-	clients, err := control.Clients(ctx, cfg.Home)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
+	}
+	clients, err := control.Clients(ctx, cfg.Home, owner)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.PrintJSON(in.Stdout, clients)
 	}
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tAPPROVED\tEXPIRES\tSURVIVES A RESTART\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
+	fmt.Fprintln(table, "ID\tOWNER\tAPPROVED\tEXPIRES\tSURVIVES A RESTART\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
 	for _, c := range clients {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, cli.ShortToken(c.Token), c.Name)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Owner, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, cli.ShortToken(c.Token), c.Name)
 	}
 	return table.Flush()
 }
@@ -81,19 +90,41 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
+// revokeClient revokes the clients that are named, or with --owner all clients and browser logins of an owner.
 func revokeClient(ctx context.Context, in cli.Call) error {
-	id, rest := cli.CutWord(in.Args)
-	if id == "" {
-		return fault.Missing("ID", "an ID that candela auth list shows")
+	owner, rest, err := ownerFlag(in.Args)
+	if err != nil {
+		return err
+	}
+	ids, rest := cli.CutWords(rest)
+	switch {
+	case owner != "" && len(ids) > 0:
+		return fault.Field("auth revoke", ids[0], "IDs that candela auth list shows, or --owner ID for all clients of an owner")
+	case owner == "" && len(ids) == 0:
+		return fault.Missing("ID", "an ID that candela auth list shows, or --owner ID")
 	}
 	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
-	if err := control.Revoke(ctx, cfg.Home, id); err != nil {
+	if owner != "" {
+		return revokeClientsOf(ctx, in, cfg.Home, owner)
+	}
+	return cli.Each(ctx, ids, func(ctx context.Context, id string) error {
+		if err := control.Revoke(ctx, cfg.Home, id); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(in.Stdout, "Revoked client %s.\n", id)
+		return err
+	})
+}
+
+func revokeClientsOf(ctx context.Context, in cli.Call, home string, owner principal.Owner) error {
+	ended, err := control.RevokeOwner(ctx, home, owner)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Revoked client %s.\n", id)
+	_, err = fmt.Fprintf(in.Stdout, "Revoked %s and ended %s of owner %s.\n", cli.Count(ended.Clients, "client"), cli.Count(ended.Browsers, "browser login"), owner)
 	return err
 }
 

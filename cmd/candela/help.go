@@ -111,16 +111,20 @@ Example:
 Commands:
   hash-password  read a passphrase from stdin and print its hash
   approve        print a passphrase that is valid once, for one minute, for the sign-in page
-  list           list the approved clients
-  revoke ID      revoke one client
+  list           list the approved clients, of many owners those of all
+  revoke ID...   revoke clients
   revoke-all     revoke all clients
+
+Flags:
+  --owner ID     list: the clients of one of many owners; revoke: all of them, without an ID
+  --json         list: print JSON
 
 approve, list and revoke need a server that runs in the state directory. revoke-all also ends
 logins that are stored there, or at --nats-url, while none runs.
 
 Examples:
   candela auth hash-password < passphrase.txt
-  candela auth revoke 3f9a
+  candela auth revoke 6c24164585
 `
 	plansHelp = `
 Reads plans.toml in the state directory, as the server does at its start. Exits with 1 if it would refuse the file.
@@ -131,14 +135,14 @@ Example:
 	ownersHelp = `
 Commands:
   list            list the owners, by their ids
-  show ID         show one owner: plan, state, clients, alerts
-  suspend ID      end the owner's logins and refuse new ones; alerts stay
-  resume ID       let a suspended owner sign in again
-  plan ID NAME    set the plan of an owner
+  show ID...      show owners: plan, state, clients, alerts
+  suspend ID...   end the logins of owners and refuse new ones; alerts stay
+  resume ID...    let suspended owners sign in again
+  plan ID... NAME set the plan of owners
   link ID         let another identity sign in as this owner
-  export ID       write everything that is stored of an owner into a folder
-  erase ID        remove everything of a suspended owner; the audit log keeps a proof
-  usage [ID]      sum up calls and processor time of owners, from the files of this server
+  export ID...    write everything that is stored of an owner into a folder, of several into one each
+  erase ID...     remove everything of suspended owners; the audit log keeps a proof
+  usage [ID...]   sum up calls and processor time of owners, from the files of this server
   adopt           give what the one owner has to a person, before the first start with --owners oidc
 
 Flags:
@@ -153,6 +157,7 @@ Flags:
   --until DAY      usage: before this day
   --yes            erase, adopt: do it; without the flag nothing is changed
 
+With several IDs each is done, whatever becomes of the others; the errors name theirs, and the exit code is then 1.
 All but usage and adopt need a server that runs in the state directory; adopt needs that none does.
 
 Examples:
@@ -172,8 +177,8 @@ Flags:
   --owner ID       verify: also the chain of one of many owners; --expect is then of that chain
   --json           print JSON
 
-With --nats-url they read the order stream, whether replicas run or not: orders and trading states.
-Alerts, logins and owners are in no audit log there.
+With --nats-url they read the streams of the replicas, whether one runs or not: orders and trading states in ORDERS;
+alerts, logins and owners in AUDIT.
 
 Examples:
   candela audit list --last 10

@@ -22,17 +22,32 @@ func client(base string) (c *remote.Client, ctx context.Context, done context.Ca
 	return &remote.Client{Base: base, Name: "script", HTTP: remote.Plain(&http.Transport{DisableKeepAlives: true})}, ctx, done
 }
 
+// signIn URL FILE PERSON lets a client in as a person whom the identity provider of the tests knows, and writes its token to a file.
+func signIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: signin URL FILE PERSON")
+	}
+	enter(ts, args[0], args[1], &remote.Owner{Person: args[2]})
+}
+
 // letIn URL FILE [PASSPHRASE] lets a client in, with the owner's passphrase where one
 // is asked for, and writes its token to a file.
 func letIn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: letin URL FILE [PASSPHRASE]")
 	}
-	c, ctx, done := client(args[0])
-	defer done()
+	var owner *remote.Owner
 	if len(args) == 3 {
-		c.Owner = &remote.Owner{Passphrase: args[2]}
+		owner = &remote.Owner{Passphrase: args[2]}
 	}
+	enter(ts, args[0], args[1], owner)
+}
+
+// enter lets a client in at an address and writes its token to a file.
+func enter(ts *testscript.TestScript, base, file string, owner *remote.Owner) {
+	c, ctx, done := client(base)
+	defer done()
+	c.Owner = owner
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for c.Enter(ctx) != nil { // until it listens
@@ -42,7 +57,7 @@ func letIn(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%v", c.Enter(ctx))
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(c.Token()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(c.Token()), 0o600))
 }
 
 // works URL FILE demands that a tool answers to the token in the file, or that it does
@@ -71,7 +86,7 @@ func revoke(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	_, ctx, done := client("")
 	defer done()
-	clients, err := control.Clients(ctx, filepath.Join(ts.Getenv("HOME"), ".candela"))
+	clients, err := control.Clients(ctx, filepath.Join(ts.Getenv("HOME"), ".candela"), "")
 	ts.Check(err)
 	key := oauth.HashOf(ts.ReadFile(args[0])).Hex()
 	for _, c := range clients {

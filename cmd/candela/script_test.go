@@ -30,6 +30,7 @@ import (
 	"candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/coinbase"
 	"candela/internal/testkit/fake/kraken"
+	"candela/internal/testkit/fake/oidc"
 	"candela/internal/testkit/fake/yahoo"
 	"candela/internal/testkit/porttest"
 )
@@ -111,7 +112,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(nats.Stop)
-	venues = append(venues, "NATS="+nats.URL())
+	venues = append(venues, "NATS="+nats.URL(), "IDP="+oidc.New(t).Issuer(), "IDPSECRET="+oidc.Secret)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -132,7 +133,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "capture": capture, "exits": exits, "ispng": isPNG, "letin": letIn, "revoke": revoke, "signal": sendSignal, "tamper": tamper, "works": works,
+			"await": await, "capture": capture, "exits": exits, "ispng": isPNG, "letin": letIn, "revoke": revoke, "signal": sendSignal, "signin": signIn, "tamper": tamper, "works": works,
 		},
 	})
 }

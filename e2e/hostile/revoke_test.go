@@ -98,7 +98,7 @@ func TestRevoke_EndsWhatIsUnderWay(t *testing.T) {
 	for round := range rounds {
 		name := names[round%len(names)]
 		c := tg.client(name)
-		clients, err := control.Clients(t.Context(), tg.home)
+		clients, err := control.Clients(t.Context(), tg.home, "")
 		if err != nil || clients[0].Name != name {
 			t.Fatalf("the newest client is %+v, %v", clients, err)
 		}

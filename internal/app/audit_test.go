@@ -34,7 +34,7 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 	}
 	s, end := inFront(t, cfg, port, "test")
 	token := s.Token()
-	clients, err := control.Clients(t.Context(), home)
+	clients, err := control.Clients(t.Context(), home, "")
 	if err != nil {
 		t.Fatal(err)
 	}

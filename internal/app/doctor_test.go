@@ -345,7 +345,7 @@ func TestExamine_SoundBehindAProxy(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	clients, err := control.Clients(t.Context(), p.home)
+	clients, err := control.Clients(t.Context(), p.home, "")
 	if err != nil || len(clients) != 0 {
 		t.Errorf("%+v, %v", clients, err)
 	}

@@ -43,7 +43,7 @@ func TestPersistLogins_FilesFromBeforeARevocation(t *testing.T) {
 	for name, revoke := range map[string]func(t *testing.T, home string) error{
 		"one client": func(t *testing.T, home string) error {
 			t.Helper()
-			all, err := control.Clients(t.Context(), home)
+			all, err := control.Clients(t.Context(), home, "")
 			for _, c := range all {
 				if c.Survives {
 					return control.Revoke(t.Context(), home, c.ID)

@@ -77,12 +77,31 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	if of.Email != "ann@example.com" {
 		of = page.Owners[1]
 	}
+	clients, err := control.Clients(t.Context(), here.home, of.ID)
+	if err != nil || len(clients) != 2 { // a client and a browser
+		t.Errorf("ann's logins: %+v, %v", clients, err)
+	}
+	if clients, err = control.Clients(t.Context(), here.home, ""); err != nil || len(clients) != 4 {
+		t.Errorf("all logins: %+v, %v", clients, err)
+	}
 	change := func(r *replica, what string) {
 		t.Helper()
 		if _, err := control.ChangeOwner(t.Context(), r.home, of.ID, what, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for _, c := range clients {
+		if c.Owner == of.ID && c.Name != "" && c.Scope != "" {
+			if err := control.Revoke(t.Context(), here.home, c.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	waitFor(t, func() bool { return !pings(t, here.url, ann) && !pings(t, there.url, ann) })
+	if !pings(t, here.url, bob) {
+		t.Error("bob's client ended with ann's")
+	}
+	ann, _ = here.signIn(idp, oidc.Ann())
 	change(there, "suspend")
 	waitFor(t, func() bool { return !pings(t, here.url, ann) && !pings(t, there.url, ann) })
 	if _, status := here.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
@@ -112,6 +131,9 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	}
 	if _, status := there.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
 		t.Errorf("an erased owner signs in: %d", status)
+	}
+	if _, err := control.ChangeOwner(t.Context(), there.home, of.ID, "resume", nil); err == nil || !strings.Contains(err.Error(), "was erased on") {
+		t.Errorf("an erased owner is resumed: %v", err)
 	}
 	if one, err := control.ShowOwner(t.Context(), there.home, of.ID); err != nil || one.State != owners.Erased || one.Alerts != 0 || one.Clients != 0 {
 		t.Errorf("%+v, %v", one, err)

@@ -166,7 +166,7 @@ func TestCluster_AnyReplicaTakesTheNextStep(t *testing.T) {
 	var clients []control.Client
 	waitFor(t, func() bool { // the list is of what this replica has heard of
 		var err error
-		if clients, err = control.Clients(t.Context(), b.home); err != nil {
+		if clients, err = control.Clients(t.Context(), b.home, ""); err != nil {
 			t.Fatal(err)
 		}
 		return len(clients) == 2 // and the login that approved it

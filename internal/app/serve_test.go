@@ -111,7 +111,7 @@ func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {
 	if got := list(); got != http.StatusOK {
 		t.Fatalf("with a token: %d", got)
 	}
-	clients, err := control.Clients(t.Context(), home)
+	clients, err := control.Clients(t.Context(), home, "")
 	if err != nil || len(clients) != 2 || clients[1].Name != "browser login" || clients[0].Name != "A Client" || clients[0].Token == "" || strings.Contains(clients[0].Token, token) {
 		t.Fatalf("%+v, %v", clients, err)
 	}

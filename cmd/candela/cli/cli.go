@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -47,6 +48,38 @@ func CutWord(args []string) (word string, rest []string) {
 		return "", args
 	}
 	return args[i], slices.Concat(args[:i], args[i+1:])
+}
+
+// CutWords returns all arguments that are neither flags nor values of them, and the others.
+func CutWords(args []string) (words, rest []string) {
+	for {
+		word, others := CutWord(args)
+		if word == "" {
+			return words, others
+		}
+		words, args = append(words, word), others
+	}
+}
+
+// Each runs a command for each of the names it was given. One that fails does not hide the others: its error is named, and all
+// errors are returned at the end.
+func Each[N ~string](ctx context.Context, names []N, run func(context.Context, N) error) error {
+	if len(names) == 1 {
+		return run(ctx, names[0])
+	}
+	var errs []error
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(errs, fmt.Errorf("%s and those after it were not done: %w", name, err))...)
+		}
+		if err := run(ctx, name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.Join(append(errs, fmt.Errorf("%d of %d were done", len(names)-len(errs), len(names)))...)
 }
 
 // Subcommand is a command that is named after another one.

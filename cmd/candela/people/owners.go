@@ -3,6 +3,7 @@ package people
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/owners"
+	"candela/internal/access/plan"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -29,10 +31,10 @@ import (
 
 // Owners manages the owners of a server for many.
 func Owners() cli.Runner {
-	return cli.OneOf("owners", cli.Sub("list", ownerCommand(listOwners)), cli.Sub("show", ownerCommand(showOwner)),
-		cli.Sub("suspend", ownerCommand(changeOwner("suspend"))), cli.Sub("resume", ownerCommand(changeOwner("resume"))),
-		cli.Sub("plan", ownerCommand(setPlan)), cli.Sub("link", ownerCommand(linkOwner)), cli.Sub("export", ownerCommand(exportOwner)),
-		cli.Sub("erase", ownerCommand(eraseOwner)), cli.Sub("usage", ownerCommand(ownerUsage)), cli.Sub("adopt", ownerCommand(adoptOwner)))
+	return cli.OneOf("owners", cli.Sub("list", ofAll(listOwners)), cli.Sub("show", ofEach(showOwner)),
+		cli.Sub("suspend", ofEach(changeOwner("suspend"))), cli.Sub("resume", ofEach(changeOwner("resume"))),
+		cli.Sub("plan", ownerCommand(setPlan)), cli.Sub("link", ownerCommand(linkOwner)), cli.Sub("export", ownerCommand(exportOwners)),
+		cli.Sub("erase", ofEach(eraseOwner)), cli.Sub("usage", ownerCommand(ownerUsage)), cli.Sub("adopt", ofAll(adoptOwner)))
 }
 
 // ownerFlags are the flags and words of the commands about owners.
@@ -41,8 +43,7 @@ type ownerFlags struct {
 
 	state, plan, issuer, subject, to, since, until string
 
-	id   principal.Owner
-	word string
+	ids []principal.Owner
 }
 
 // ownerCommand parses the flags for a command about owners.
@@ -57,9 +58,10 @@ func ownerCommand(run func(context.Context, cli.Call, *config.Config, ownerFlags
 		if err != nil {
 			return err
 		}
-		id, rest := cli.CutWord(rest)
-		f.id = principal.Owner(id)
-		f.word, rest = cli.CutWord(rest)
+		words, rest := cli.CutWords(rest)
+		for _, word := range words {
+			f.ids = append(f.ids, principal.Owner(word))
+		}
 		cfg, err := in.Config(rest)
 		if err != nil {
 			return err
@@ -68,11 +70,24 @@ func ownerCommand(run func(context.Context, cli.Call, *config.Config, ownerFlags
 	}
 }
 
-func (f ownerFlags) needID() error {
-	if f.id == "" {
-		return fault.Missing("ID", "an ID that candela owners list shows")
-	}
-	return nil
+// ofEach runs a command for each owner that is named.
+func ofEach(run func(context.Context, cli.Call, *config.Config, ownerFlags, principal.Owner) error) cli.Runner {
+	return ownerCommand(func(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
+		if len(f.ids) == 0 {
+			return fault.Missing("ID", "an ID that candela owners list shows")
+		}
+		return cli.Each(ctx, f.ids, func(ctx context.Context, id principal.Owner) error { return run(ctx, in, cfg, f, id) })
+	})
+}
+
+// ofAll runs a command that takes no ID.
+func ofAll(run func(context.Context, cli.Call, *config.Config, ownerFlags) error) cli.Runner {
+	return ownerCommand(func(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
+		if len(f.ids) > 0 {
+			return fault.Field("owners", string(f.ids[0]), "flags only")
+		}
+		return run(ctx, in, cfg, f)
+	})
 }
 
 func listOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
@@ -108,86 +123,96 @@ func listOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFla
 	}
 }
 
-func showOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	if err := f.needID(); err != nil {
-		return err
-	}
-	one, err := control.ShowOwner(ctx, cfg.Home, f.id)
+func showOwner(ctx context.Context, in cli.Call, cfg *config.Config, _ ownerFlags, id principal.Owner) error {
+	one, err := control.ShowOwner(ctx, cfg.Home, id)
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(in.Stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(one)
+	return cli.PrintJSON(in.Stdout, one)
 }
 
-func changeOwner(change string) func(context.Context, cli.Call, *config.Config, ownerFlags) error {
-	return func(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-		if err := f.needID(); err != nil {
+func changeOwner(change string) func(context.Context, cli.Call, *config.Config, ownerFlags, principal.Owner) error {
+	return func(ctx context.Context, in cli.Call, cfg *config.Config, _ ownerFlags, id principal.Owner) error {
+		o, err := control.ChangeOwner(ctx, cfg.Home, id, change, nil)
+		if err != nil {
 			return err
 		}
-		return changed(ctx, in, cfg, f.id, change, nil)
-	}
-}
-
-func changed(ctx context.Context, in cli.Call, cfg *config.Config, id principal.Owner, change string, values url.Values) error {
-	o, err := control.ChangeOwner(ctx, cfg.Home, id, change, values)
-	if err != nil {
+		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s.\n", o.ID, o.State)
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s.\n", o.ID, o.State)
-	return err
 }
 
+// setPlan sets the plan that the last word names.
 func setPlan(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	if err := f.needID(); err != nil {
+	last := len(f.ids) - 1
+	if last < 1 {
+		return fault.Missing("ID and NAME", "one or more IDs that candela owners list shows, and then the name of a plan")
+	}
+	name := string(f.ids[last])
+	return cli.Each(ctx, f.ids[:last], func(ctx context.Context, id principal.Owner) error {
+		o, err := control.ChangeOwner(ctx, cfg.Home, id, "plan", url.Values{"plan": {name}})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(in.Stdout, "Owner %s is on the plan %s.\n", o.ID, cmp.Or(o.Plan, plan.Default))
 		return err
-	}
-	if f.word == "" {
-		return fault.Missing("NAME", "the name of a plan")
-	}
-	return changed(ctx, in, cfg, f.id, "plan", url.Values{"plan": {f.word}})
+	})
 }
 
 func linkOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	if err := f.needID(); err != nil {
-		return err
+	if len(f.ids) != 1 {
+		return fault.Missing("ID", "one ID that candela owners list shows")
 	}
 	if f.issuer == "" || f.subject == "" {
 		return fault.Missing("--issuer and --subject", "the identity that shall be this owner")
 	}
-	return changed(ctx, in, cfg, f.id, "link", url.Values{"issuer": {f.issuer}, "subject": {f.subject}})
-}
-
-// exportOwner writes a file for each table and a manifest with their hashes.
-func exportOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	if err := f.needID(); err != nil {
-		return err
-	}
-	if f.to == "" {
-		return fault.Missing("--to FOLDER", "a folder that does not exist yet")
-	}
-	text, err := control.ExportOwner(ctx, cfg.Home, f.id)
+	o, err := control.ChangeOwner(ctx, cfg.Home, f.ids[0], "link", url.Values{"issuer": {f.issuer}, "subject": {f.subject}})
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(f.to, 0o700); err != nil {
-		return fault.Field("--to", f.to, "a folder that does not exist yet: "+err.Error())
+	_, err = fmt.Fprintf(in.Stdout, "That identity signs in as owner %s from now on.\n", o.ID)
+	return err
+}
+
+// exportOwners exports one owner into a folder, or several into folders of their own in it.
+func exportOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
+	switch {
+	case len(f.ids) == 0:
+		return fault.Missing("ID", "an ID that candela owners list shows")
+	case f.to == "":
+		return fault.Missing("--to FOLDER", "a folder that does not exist yet")
+	case len(f.ids) > 1:
+		if err := os.Mkdir(f.to, 0o700); err != nil {
+			return fault.Field("--to", f.to, "a folder that does not exist yet: "+err.Error())
+		}
+	}
+	return cli.Each(ctx, f.ids, func(ctx context.Context, id principal.Owner) error {
+		to := f.to
+		if len(f.ids) > 1 {
+			to = filepath.Join(f.to, string(id))
+		}
+		return exportOwner(ctx, in, cfg, id, to)
+	})
+}
+
+// exportOwner writes a file for each table and a manifest with their hashes.
+func exportOwner(ctx context.Context, in cli.Call, cfg *config.Config, id principal.Owner, to string) error {
+	text, err := control.ExportOwner(ctx, cfg.Home, id)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return fault.Field("--to", to, "a folder that does not exist yet: "+err.Error())
 	}
 	files := map[string][]byte{}
 	for line := range bytes.Lines(text) {
 		table, row, _ := bytes.Cut(line, []byte(" "))
 		files[string(table)+".jsonl"] = append(files[string(table)+".jsonl"], row...)
 	}
-	sums := map[string]string{}
-	for name, rows := range files {
-		sum := sha256.Sum256(rows)
-		sums[name] = hex.EncodeToString(sum[:])
-		if err := os.WriteFile(filepath.Join(f.to, name), rows, 0o600); err != nil {
-			return err
-		}
+	about := map[string]any{"owner": id, "exported": time.Now().UTC()}
+	if about["sha256"], err = writeTables(to, files); err != nil {
+		return err
 	}
-	about := map[string]any{"owner": f.id, "exported": time.Now().UTC(), "sha256": sums}
 	for _, name := range []string{"audit", "audit_orders"} { // the second with replicas
 		rows, there := files[name+".jsonl"]
 		if about[name], err = exportedChain(rows); err != nil {
@@ -201,11 +226,24 @@ func exportOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFl
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(f.to, "manifest.json"), manifest, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(to, "manifest.json"), manifest, 0o600); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Wrote %s of owner %s to %s.\n", cli.Count(len(files)+1, "file"), f.id, f.to)
+	_, err = fmt.Fprintf(in.Stdout, "Wrote %s of owner %s to %s.\n", cli.Count(len(files)+1, "file"), id, to)
 	return err
+}
+
+// writeTables writes a file for each table and returns their hashes.
+func writeTables(to string, files map[string][]byte) (map[string]string, error) {
+	sums := map[string]string{}
+	for name, rows := range files {
+		sum := sha256.Sum256(rows)
+		sums[name] = hex.EncodeToString(sum[:])
+		if err := os.WriteFile(filepath.Join(to, name), rows, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
 }
 
 // exportedChain returns the chain of exported audit events.
@@ -229,19 +267,16 @@ func exportedChain(rows []byte) (chain ledger.Chain, err error) {
 	return chain, nil
 }
 
-func eraseOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	if err := f.needID(); err != nil {
-		return err
-	}
+func eraseOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags, id principal.Owner) error {
 	if !f.yes {
-		one, err := control.ShowOwner(ctx, cfg.Home, f.id)
+		one, err := control.ShowOwner(ctx, cfg.Home, id)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s and has %s. Export first if the data may be needed. Add --yes to erase the owner; nothing was changed.\n", one.ID, one.State, cli.Count(one.Alerts, "alert"))
 		return err
 	}
-	proof, err := control.EraseOwner(ctx, cfg.Home, f.id)
+	proof, err := control.EraseOwner(ctx, cfg.Home, id)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func ownerUsage(_ context.Context, in cli.Call, cfg *config.Config, f ownerFlags
 		switch {
 		case err != nil:
 			return err
-		case f.id != "" && line.Owner != f.id:
+		case len(f.ids) > 0 && !slices.Contains(f.ids, line.Owner):
 		case f.json:
 			if err := encode.Encode(line); err != nil {
 				return err

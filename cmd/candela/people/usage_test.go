@@ -38,8 +38,8 @@ func TestOwnerUsage(t *testing.T) {
 	}{
 		"all":           {ownerFlags{since: "2026-11-01"}, head + "ann  3      1       1.750\nbob  4      0       0.000\n"},
 		"a day":         {ownerFlags{since: "2026-11-01", until: "2026-11-02"}, head + "ann  3      1       1.750\n"},
-		"one, as lines": {ownerFlags{id: "bob", json: true}, `{"id":"4","hour":"2026-11-02T09:00:00Z","owner":"bob","calls":4,"failed":0,"processor_ms":0,"tools":{"list_alerts":4}}` + "\n"},
-		"nobody":        {ownerFlags{id: principal.Owner("eve")}, "ID  CALLS  FAILED  PROCESSOR SECONDS\n"},
+		"one, as lines": {ownerFlags{ids: []principal.Owner{"bob"}, json: true}, `{"id":"4","hour":"2026-11-02T09:00:00Z","owner":"bob","calls":4,"failed":0,"processor_ms":0,"tools":{"list_alerts":4}}` + "\n"},
+		"nobody":        {ownerFlags{ids: []principal.Owner{"eve"}}, "ID  CALLS  FAILED  PROCESSOR SECONDS\n"},
 		"no day":        {ownerFlags{since: "yesterday"}, "--since"},
 		"the same day":  {ownerFlags{since: "2026-11-01", until: "2026-11-01"}, "a day after that of --since"},
 	} {

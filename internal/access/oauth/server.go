@@ -178,12 +178,36 @@ func (s *Server) OnRevoke(ended func(keys ...string)) {
 // Tokens lists the live tokens of an owner, newest first.
 func (s *Server) Tokens(ctx context.Context, subject principal.Owner) ([]Token, error) {
 	tokens, err := s.store.Tokens(ctx, subject, time.Now())
+	return s.withAccess(tokens), err
+}
+
+// AllTokens lists the live tokens of all owners, newest first. It reads all of them, so it is for an operator's
+// commands.
+func (s *Server) AllTokens(ctx context.Context) ([]Token, error) {
+	tokens, err := s.find(ctx, "", func(Token) bool { return true }, time.Now())
+	return s.withAccess(newestFirst(tokens)), err
+}
+
+// withAccess puts what each token may do now in the place of what was granted.
+func (s *Server) withAccess(tokens []Token) []Token {
 	for i := range tokens {
 		if g := &tokens[i].Grant; !g.Login {
 			g.Scope = s.access(*g).String()
 		}
 	}
-	return tokens, err
+	return tokens
+}
+
+// RevokeAny revokes the live token with an id, whosever it is, or returns ErrNotFound.
+func (s *Server) RevokeAny(ctx context.Context, id string) error {
+	found, err := s.find(ctx, "", func(t Token) bool { return t.ID == id }, time.Now())
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return ErrNotFound
+	}
+	return s.Revoke(ctx, found[0].Grant.Subject, id)
 }
 
 // Revoke revokes an owner's live token by its id, or returns ErrNotFound.

@@ -101,7 +101,8 @@ func (d Desk) Suspend(ctx context.Context, id principal.Owner) (Owner, error) {
 	if err != nil {
 		return o, err
 	}
-	return o, errors.Join(d.takeEffect(ctx, id, o), d.endLogins(ctx, id))
+	_, ending := EndLogins(ctx, d.Logins, id)
+	return o, errors.Join(d.takeEffect(ctx, id, o), ending)
 }
 
 // takeEffect makes a record that was written take effect.
@@ -112,23 +113,23 @@ func (d Desk) takeEffect(ctx context.Context, id principal.Owner, o Owner) error
 	return d.TakeEffect(ctx, id, Standing{State: o.State, Plan: o.Plan})
 }
 
-// endLogins revokes everything that was approved for an owner.
-func (d Desk) endLogins(ctx context.Context, id principal.Owner) error {
-	tokens, err := d.Logins.Tokens(ctx, id)
+// EndLogins revokes everything that was approved for an owner, clients and browser logins, and returns it.
+func EndLogins(ctx context.Context, logins Logins, id principal.Owner) ([]oauth.Token, error) {
+	tokens, err := logins.Tokens(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	errs := make([]error, len(tokens))
 	var ending sync.WaitGroup // all at once: each waits a moment among replicas
 	for i, t := range tokens {
 		ending.Go(func() {
-			if err := d.Logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
+			if err := logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
 				errs[i] = err
 			}
 		})
 	}
 	ending.Wait()
-	return errors.Join(errs...)
+	return tokens, errors.Join(errs...)
 }
 
 // Resume allows a suspended owner to log in again.
@@ -213,7 +214,7 @@ func (d Desk) Erase(ctx context.Context, id principal.Owner) (Erasure, error) {
 }
 
 func (d Desk) letGo(ctx context.Context, id principal.Owner) error {
-	if err := d.endLogins(ctx, id); err != nil {
+	if _, err := EndLogins(ctx, d.Logins, id); err != nil {
 		return err
 	}
 	by := principal.Caller{Subject: id}

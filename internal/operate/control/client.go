@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/policy"
 	"candela/lib/fault"
@@ -21,24 +22,25 @@ import (
 
 // Client is an approved client.
 type Client struct {
-	ID       string    `json:"id"`
-	Token    string    `json:"token"` // what stands for it in the audit log
-	Name     string    `json:"name"`  // as the client calls itself
-	Scope    string    `json:"scope"` // what it may do; none for a browser session
-	Approved time.Time `json:"approved"`
-	Expires  time.Time `json:"expires"`
-	Survives bool      `json:"survives"` // a restart
+	ID       string          `json:"id"`
+	Token    string          `json:"token"` // what stands for it in the audit log
+	Owner    principal.Owner `json:"owner"`
+	Name     string          `json:"name"`  // as the client calls itself
+	Scope    string          `json:"scope"` // what it may do; none for a browser session
+	Approved time.Time       `json:"approved"`
+	Expires  time.Time       `json:"expires"`
+	Survives bool            `json:"survives"` // a restart
 }
 
-// Clients returns the approved clients of the server, newest first.
-func Clients(ctx context.Context, home string) ([]Client, error) {
-	clients, err := call[[]Client](ctx, home, http.MethodGet, "/tokens")
+// Clients returns the approved clients of an owner of the server, of all owners if it is "", newest first.
+func Clients(ctx context.Context, home string, owner principal.Owner) ([]Client, error) {
+	clients, err := call[[]Client](ctx, home, http.MethodGet, "/tokens?"+url.Values{"owner": {string(owner)}}.Encode())
 	return clients, withoutClient(err)
 }
 
 // Revoke revokes a client.
 func Revoke(ctx context.Context, home, id string) error {
-	_, err := send(ctx, home, http.MethodDelete, "/tokens/"+id)
+	_, err := send(ctx, home, http.MethodDelete, "/tokens/"+url.PathEscape(id))
 	return withoutClient(err)
 }
 
@@ -56,10 +58,17 @@ func withoutClient(err error) error {
 	return err
 }
 
-// Ended is the result of RevokeAll.
+// Ended is the result of RevokeAll and RevokeOwner.
 type Ended struct {
-	Clients int    `json:"clients"` // tokens that were live
-	Where   string `json:"-"`       // where the command was carried out
+	Clients  int    `json:"clients"`            // tokens that were live
+	Browsers int    `json:"browsers,omitempty"` // logins of browsers; RevokeAll does not count them
+	Where    string `json:"-"`                  // where the command was carried out
+}
+
+// RevokeOwner ends all logins of an owner of the server.
+func RevokeOwner(ctx context.Context, home string, owner principal.Owner) (Ended, error) {
+	ended, err := call[Ended](ctx, home, http.MethodDelete, "/tokens?"+url.Values{"owner": {string(owner)}}.Encode())
+	return ended, withoutClient(err)
 }
 
 // RevokeAll ends all logins of the server.
@@ -74,7 +83,7 @@ func RevokeAll(ctx context.Context, home string) (Ended, error) {
 
 // Answers reports whether a server with logins runs in a state directory.
 func Answers(ctx context.Context, home string) bool {
-	_, err := send(ctx, home, http.MethodGet, "/tokens")
+	_, err := send(ctx, home, http.MethodGet, "/tokens?owner="+oauth.SoleOwner) // the fewest
 	return err == nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/shutdown"
 	"candela/internal/store/statedir"
@@ -212,24 +213,51 @@ func (s Server) handler() http.Handler {
 
 func (s Server) handleTokens(mux *http.ServeMux) {
 	mux.HandleFunc("GET /tokens", func(w http.ResponseWriter, r *http.Request) {
-		tokens, err := s.Door.Tokens(r.Context(), oauth.SoleOwner)
+		tokens, err := s.tokens(r.Context(), principal.Owner(r.FormValue("owner")))
 		clients := make([]Client, 0, len(tokens))
 		for _, t := range tokens {
-			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Grant.Access().String(), t.Issued, t.Expires, s.Survives != nil && s.Survives(t)})
+			clients = append(clients, Client{
+				t.ID, t.Key, t.Grant.Subject, t.Grant.ClientName, t.Grant.Access().String(), t.Issued, t.Expires, s.Survives != nil && s.Survives(t),
+			})
 		}
 		s.answer(w, r, clients, err)
 	})
 	mux.HandleFunc("DELETE /tokens", func(w http.ResponseWriter, r *http.Request) {
-		ended, err := s.Door.RevokeAll(r.Context())
-		s.answer(w, r, Ended{Clients: ended}, err)
+		ended, err := s.endTokens(r.Context(), principal.Owner(r.FormValue("owner")))
+		s.answer(w, r, ended, err)
 	})
 	mux.HandleFunc("DELETE /tokens/{id}", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.Door.Revoke(r.Context(), oauth.SoleOwner, r.PathValue("id")); err != nil {
+		if err := s.Door.RevokeAny(r.Context(), r.PathValue("id")); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
+}
+
+// tokens returns the live tokens of an owner, of all if it is "".
+func (s Server) tokens(ctx context.Context, owner principal.Owner) ([]oauth.Token, error) {
+	if owner == "" {
+		return s.Door.AllTokens(ctx)
+	}
+	return s.Door.Tokens(ctx, owner)
+}
+
+// endTokens ends all logins of an owner, of all owners if it is "".
+func (s Server) endTokens(ctx context.Context, owner principal.Owner) (ended Ended, err error) {
+	if owner == "" {
+		ended.Clients, err = s.Door.RevokeAll(ctx)
+		return ended, err
+	}
+	tokens, err := owners.EndLogins(ctx, s.Door, owner)
+	for _, t := range tokens {
+		if t.Grant.Login {
+			ended.Browsers++
+		} else {
+			ended.Clients++
+		}
+	}
+	return ended, err
 }
 
 // resume resumes trading for an owner, "" for all.

@@ -197,7 +197,7 @@ func (x *examination) fromOutside(ctx context.Context) {
 // tokens returns the ids of all tokens. Without them nothing is revoked.
 func (x *examination) tokens(ctx context.Context) map[string]bool {
 	all := make(map[string]bool)
-	clients, _ := control.Clients(ctx, x.cfg.Home) // see above
+	clients, _ := control.Clients(ctx, x.cfg.Home, "") // see above
 	for _, c := range clients {
 		all[c.ID] = true
 	}
@@ -207,7 +207,7 @@ func (x *examination) tokens(ctx context.Context) map[string]bool {
 func (x *examination) revoke(ctx context.Context, before map[string]bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	clients, _ := control.Clients(ctx, x.cfg.Home) // a server that stopped has no tokens
+	clients, _ := control.Clients(ctx, x.cfg.Home, "") // a server that stopped has no tokens
 	for _, c := range clients {
 		if c.Name == clientName && !before[c.ID] {
 			_ = control.Revoke(ctx, x.cfg.Home, c.ID) // as above

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	"candela/internal/access/owners"
@@ -63,6 +62,18 @@ func (t *tx) owner(id principal.Owner) (owners.Owner, error) {
 	})
 }
 
+// ownerLeft returns the record of an owner who was not erased.
+func (t *tx) ownerLeft(id principal.Owner) (owners.Owner, error) {
+	o, err := t.owner(id)
+	switch {
+	case noRow(err):
+		err = owners.NotFound(id)
+	case err == nil && o.State == owners.Erased:
+		err = owners.WasErased(o)
+	}
+	return o, err
+}
+
 func (t *tx) putOwner(o owners.Owner) error {
 	_, err := t.exec("INSERT OR REPLACE INTO owners (owner, issuer, subject, email, name, plan, state, since, first, last) VALUES (?,?,?,?,?,?,?,?,?,?)",
 		o.ID, o.Issuer, o.Subject, o.Email, o.Name, o.Plan, string(o.State), o.Since.UnixMicro(), o.First.UnixMicro(), o.Last.UnixMicro())
@@ -81,13 +92,9 @@ func scanOwner(scan scanner) (o owners.Owner, err error) {
 func (l *Ledger) Owner(ctx context.Context, id principal.Owner) (owners.Owner, error) {
 	o, err := scanOwner(l.read.QueryRowContext(ctx, "SELECT "+ownerColumns+"WHERE owner = ?", id).Scan)
 	if noRow(err) {
-		return o, noOwner(id)
+		return o, owners.NotFound(id)
 	}
 	return o, failure("read an owner", err)
-}
-
-func noOwner(id principal.Owner) error {
-	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: string(id), Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
 }
 
 // Owners yields the records in the order of their ids, from the first after an id.
@@ -157,10 +164,7 @@ func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subj
 // changeOwner changes the record of an owner that was not erased.
 func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change func(*tx, *owners.Owner) error) (o owners.Owner, err error) {
 	err = l.write(ctx, func(t *tx) (err error) {
-		if o, err = t.owner(id); noRow(err) || err == nil && o.State == owners.Erased {
-			return noOwner(id)
-		}
-		if err != nil {
+		if o, err = t.ownerLeft(id); err != nil {
 			return err
 		}
 		if err := change(t, &o); err != nil {
@@ -176,14 +180,12 @@ func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change fun
 // event says how many there were and which was the last.
 func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof owners.Erasure, err error) {
 	err = l.write(ctx, func(t *tx) error {
-		o, err := t.owner(id)
+		o, err := t.ownerLeft(id)
 		switch {
-		case noRow(err), err == nil && o.State == owners.Erased:
-			return noOwner(id)
 		case err != nil:
 			return err
 		case o.State != owners.Suspended:
-			return &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
+			return owners.StillActive(id)
 		}
 		proof, err = t.erase(o)
 		return err

@@ -150,7 +150,7 @@ func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 	if o, err := l.Owner(t.Context(), "ann"); err != nil || o.State != owners.Erased || o.Email != "" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if _, err := l.EraseOwner(t.Context(), "ann"); fault.KindOf(err) != fault.NotFound {
+	if _, err := l.EraseOwner(t.Context(), "ann"); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("again: %v", err)
 	}
 	check(t, l.Close())

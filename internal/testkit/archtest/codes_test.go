@@ -14,7 +14,7 @@ import (
 // notForClients are codes that only an operator meets, at the start or in a command.
 func notForClients() []string {
 	return []string{
-		"adopt_first", "identity_linked", "one_owner", "other_plans", "other_policy", "owner_active", "owner_exists", "owner_not_found", "owners_mode",
+		"adopt_first", "identity_linked", "one_owner", "other_plans", "other_policy", "owner_exists", "owners_mode",
 		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered",
 	}
 }

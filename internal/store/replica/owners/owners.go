@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
@@ -229,16 +228,15 @@ func (s *Store) change(ctx context.Context, id principal.Owner, next func(*recor
 // changeKnown changes the record of an owner that was not erased.
 func (s *Store) changeKnown(ctx context.Context, id principal.Owner, next func(*record) ([]conn.Change, error)) (owners.Owner, error) {
 	r, err := s.change(ctx, id, func(r *record) ([]conn.Change, error) {
-		if r.ID == "" || r.State == owners.Erased {
-			return nil, noOwner(id)
+		switch {
+		case r.ID == "":
+			return nil, owners.NotFound(id)
+		case r.State == owners.Erased:
+			return nil, owners.WasErased(r.Owner)
 		}
 		return next(r)
 	})
 	return r.Owner, err
-}
-
-func noOwner(id principal.Owner) error {
-	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: string(id), Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
 }
 
 // SeeOwner implements owners.Records.
@@ -279,7 +277,7 @@ func (s *Store) Owner(ctx context.Context, id principal.Owner) (owners.Owner, er
 		return err
 	})
 	if err == nil && r.ID == "" {
-		err = noOwner(id)
+		err = owners.NotFound(id)
 	}
 	return r.Owner, conn.Unavailable("read an owner", err)
 }
@@ -401,9 +399,9 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 	case err != nil:
 		return owners.Erasure{}, err
 	case o.State == owners.Erased:
-		return owners.Erasure{}, noOwner(id)
+		return owners.Erasure{}, owners.WasErased(o)
 	case o.State != owners.Suspended:
-		return owners.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
+		return owners.Erasure{}, owners.StillActive(id)
 	}
 	if err := s.beginErasure(ctx, id); err != nil {
 		return owners.Erasure{}, err

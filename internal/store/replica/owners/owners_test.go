@@ -144,7 +144,7 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 	if o, err := a.SeeOwner(t.Context(), owners.Owner{ID: "ann", Email: "again@example.com"}); err != nil || o.State != owners.Erased || o.Email != "" {
 		t.Errorf("an erased owner comes back: %+v, %v", o, err)
 	}
-	if _, err := a.SetOwnerState(t.Context(), "ann", owners.Active); fault.KindOf(err) != fault.NotFound {
+	if _, err := a.SetOwnerState(t.Context(), "ann", owners.Active); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("an erased owner is resumed: %v", err)
 	}
 	var names []string
