@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 		"candela-slow":  stub(func(hard context.Context) { <-hard.Done() }),
 		"candela-stuck": stub(func(context.Context) { select {} }),
 		"store-writes":  storeWrites,
+		"start-costs":   startCosts,
 	})
 }
 

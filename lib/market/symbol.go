@@ -1,10 +1,10 @@
 package market
 
 import (
-	"regexp"
 	"strings"
 
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 // SymbolAllowed says what a symbol may be. It is the Allowed of every error of ParseSymbol.
@@ -16,7 +16,7 @@ const maxSymbolBytes = 40
 // ASCII whose upper case is an ASCII letter cannot slip in as that letter. A
 // name starts with a letter or digit, or with the ^ of an index such as ^GSPC;
 // the colon ends the venue and stands nowhere else.
-var symbolPattern = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9_\-]*):)?([A-Za-z0-9^][A-Za-z0-9.\-=^/_]*)$`)
+var symbolPattern = pattern.Of(`^(?:([A-Za-z0-9][A-Za-z0-9_\-]*):)?([A-Za-z0-9^][A-Za-z0-9.\-=^/_]*)$`)
 
 // Symbol names an instrument, with the venue when the user named one.
 // The zero value means "no symbol".
@@ -29,7 +29,7 @@ type Symbol struct {
 // and white space around it is dropped.
 func ParseSymbol(s string) (Symbol, error) {
 	text := strings.TrimSpace(s)
-	parts := symbolPattern.FindStringSubmatch(text)
+	parts := symbolPattern().FindStringSubmatch(text)
 	if parts == nil || len(text) > maxSymbolBytes {
 		return Symbol{}, fault.Field("symbol", s, SymbolAllowed)
 	}

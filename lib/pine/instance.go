@@ -3,13 +3,13 @@ package pine
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pattern"
 	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
 	"candela/lib/ta"
@@ -199,7 +199,7 @@ func lastAlert(all []eval.Alert, forms bool) *eval.Alert {
 const mostText = 500
 
 // placeholder matches {{close}}, {{plot_0}} and {{plot("Title")}} in the message of an alertcondition.
-var placeholder = regexp.MustCompile(`\{\{\s*(?:(open|high|low|close|volume)|plot_(\d{1,3})|plot\("([^"]{0,100})"\))\s*\}\}`)
+var placeholder = pattern.Of(`\{\{\s*(?:(open|high|low|close|volume)|plot_(\d{1,3})|plot\("([^"]{0,100})"\))\s*\}\}`)
 
 // readable is a number of at most ten digits, without an exponent.
 func readable(x float64) string {
@@ -212,8 +212,8 @@ func (p *Program) filled(message string, m *eval.Machine, at moment) string {
 	if !strings.Contains(message, "{{") {
 		return fault.Clean(message, mostText)
 	}
-	text := placeholder.ReplaceAllStringFunc(fault.Truncate(message, 4*mostText), func(found string) string {
-		part := placeholder.FindStringSubmatch(found)
+	text := placeholder().ReplaceAllStringFunc(fault.Truncate(message, 4*mostText), func(found string) string {
+		part := placeholder().FindStringSubmatch(found)
 		plot, err := strconv.Atoi(part[2])
 		if part[3] != "" {
 			plot = slices.IndexFunc(p.Plots, func(k *check.Plot) bool { return k.Title == part[3] })

@@ -2,8 +2,9 @@ package ta
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"candela/lib/pattern"
 )
 
 // fixedLengths is the advice about parameters of an indicator that has none.
@@ -15,12 +16,12 @@ func (d *Def) fixedLengths() string {
 }
 
 // valueSignal matches signals that name a value, such as below_30.
-var valueSignal = regexp.MustCompile(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?(\d+(?:\.\d+)?)$`)
+var valueSignal = pattern.Of(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?(\d+(?:\.\d+)?)$`)
 
 // zone returns the signals closest to one that names a value: entering the zone below
 // or above a level.
 func (d *Def) zone(label string) (near []string, advice string) {
-	match := valueSignal.FindStringSubmatch(strings.ToLower(label))
+	match := valueSignal().FindStringSubmatch(strings.ToLower(label))
 	if match == nil {
 		return nil, ""
 	}

@@ -113,7 +113,13 @@ func trimMarks(s string) string { return strings.Trim(s, " _-,:.") }
 
 // compact is a name without case and the marks between its words.
 func compact(name string) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "", "'", "").Replace(strings.ToLower(strings.TrimSpace(name)))
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '_', '-', '.', '\'':
+			return -1
+		}
+		return r
+	}, strings.ToLower(strings.TrimSpace(name)))
 }
 
 // title is what the description calls the indicator: its words up to the first mark.

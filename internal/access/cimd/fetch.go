@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"candela/internal/kit/ipkind"
 	"candela/internal/kit/lru"
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 // Limits of fetches.
@@ -211,7 +211,7 @@ func (f *Fetcher) fetch(ctx context.Context, id string) (Document, time.Duration
 	if response.StatusCode != http.StatusOK {
 		return Document{}, 0, fmt.Errorf("the host answered with status %d instead of 200", response.StatusCode)
 	}
-	if !jsonType.MatchString(response.Header.Get("Content-Type")) {
+	if !jsonType().MatchString(response.Header.Get("Content-Type")) {
 		return Document{}, 0, errors.New("the host answered with a type other than JSON")
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
@@ -226,7 +226,7 @@ func (f *Fetcher) fetch(ctx context.Context, id string) (Document, time.Duration
 }
 
 // jsonType matches application/json and types that are based on it.
-var jsonType = regexp.MustCompile(`(?i)^\s*application/([a-z0-9.+-]+\+)?json\s*(;|$)`)
+var jsonType = pattern.Of(`(?i)^\s*application/([a-z0-9.+-]+\+)?json\s*(;|$)`)
 
 // notFetched describes a failed exchange without addresses: the page that shows it is not
 // only for the operator.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"candela/internal/kit/retry"
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 const (
@@ -46,7 +46,7 @@ type Button struct {
 
 // noticeID matches the IDs of notices and the tokens of buttons. Telegram allows 64 bytes
 // for the data of a button, which is a token and a mark of two.
-var noticeID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,62}$`)
+var noticeID = pattern.Of(`^[-_0-9A-Za-z]{1,62}$`)
 
 // check returns an error for a notice that a receiver could not be sent as it is.
 func (n Notice) check() error {
@@ -54,7 +54,7 @@ func (n Notice) check() error {
 	isWeb := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil
 	plain := func(r rune) bool { return r > ' ' && r <= '~' && !strings.ContainsRune(`"<>\^`+"`{|}", r) }
 	switch {
-	case !noticeID.MatchString(n.ID):
+	case !noticeID().MatchString(n.ID):
 		return fault.Field("id", n.ID, "1 to 62 letters, digits, - and _")
 	case n.Title == "" || len(n.Title) > maxTitle || strings.ContainsAny(n.Title, "\r\n"):
 		return fault.Field("title", n.Title, "one line of at most 200 bytes")
@@ -66,7 +66,7 @@ func (n Notice) check() error {
 		return fault.Field("buttons", strconv.Itoa(len(n.Buttons)), "at most 4")
 	}
 	for _, b := range n.Buttons {
-		if b.Label == "" || len(b.Label) > maxLabel || !noticeID.MatchString(b.Token) {
+		if b.Label == "" || len(b.Label) > maxLabel || !noticeID().MatchString(b.Token) {
 			return fault.Field("buttons", b.Label, "a label of 1 to 40 bytes and a token of 1 to 62 letters, digits, - and _")
 		}
 	}

@@ -9,6 +9,7 @@ package listing
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"candela/internal/data/provider"
 	"candela/lib/market"
@@ -38,11 +39,12 @@ type Instrument struct {
 	Locked bool   // not available without keys
 }
 
-// Directory finds instruments. It is immutable and safe for concurrent use.
+// Directory finds instruments. It is immutable and safe for concurrent use. Names and entries are
+// made at the first question: many processes ask none.
 type Directory struct {
 	sources []Source
-	fixed   [][]entry // of each source's Listed
-	names   map[provider.Class]map[string]asset
+	fixed   func() [][]entry // of each source's Listed
+	names   func() map[provider.Class]map[string]asset
 }
 
 // entry is an instrument with the words that it is found by. All words are folded.
@@ -56,14 +58,22 @@ type entry struct {
 
 // New returns a directory. The order of the sources is the order of the results.
 func New(sources []Source) *Directory {
-	d := &Directory{sources: sources, names: map[provider.Class]map[string]asset{
+	d := &Directory{sources: sources, names: sync.OnceValue(allNames)}
+	d.fixed = sync.OnceValue(func() [][]entry {
+		all := make([][]entry, len(sources))
+		for i, s := range sources {
+			all[i] = d.entries(s, s.Listed)
+		}
+		return all
+	})
+	return d
+}
+
+func allNames() map[provider.Class]map[string]asset {
+	return map[provider.Class]map[string]asset{
 		provider.Crypto: parseNames(coins), provider.Stock: parseNames(companies), provider.Fund: parseNames(fundNames),
 		provider.Index: parseNames(indexNames), provider.Future: parseNames(futureNames), provider.Currency: parseNames(currencyNames),
-	}}
-	for _, s := range sources {
-		d.fixed = append(d.fixed, d.entries(s, s.Listed))
 	}
-	return d
 }
 
 // Venues lists the sources.
@@ -107,7 +117,7 @@ func (d *Directory) all() []entry {
 				continue
 			}
 		}
-		all = append(all, d.fixed[i]...)
+		all = append(all, d.fixed()[i]...)
 	}
 	return all
 }
@@ -145,7 +155,7 @@ func (d *Directory) name(e *entry) {
 	if class == provider.Perpetual {
 		class = provider.Crypto
 	}
-	known := d.names[class][code]
+	known := d.names()[class][code]
 	e.Name = known.name
 	if e.Class == provider.Currency {
 		e.Name = d.currency(e.Asset) + " / " + d.currency(e.Quote)
@@ -169,7 +179,7 @@ func (d *Directory) name(e *entry) {
 }
 
 func (d *Directory) currency(code string) string {
-	if known, ok := d.names[provider.Currency][code]; ok {
+	if known, ok := d.names()[provider.Currency][code]; ok {
 		return known.name
 	}
 	return code

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"candela/lib/pattern"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -101,13 +102,13 @@ func isRemark(line string) bool {
 }
 
 // noValue is what may be behind a colon instead of a mapping: nothing, null or {}.
-var noValue = regexp.MustCompile(`^[ \t]*(null|~|\{[ \t]*\})?[ \t]*(#.*)?\r?\n?$`)
+var noValue = pattern.Of(`^[ \t]*(null|~|\{[ \t]*\})?[ \t]*(#.*)?\r?\n?$`)
 
 // isEmpty reports whether a value can be replaced by a mapping.
 func (y *yamlText) isEmpty(p *pair) bool {
 	at, _ := y.colon(p)
 	none := p.value.Kind == yaml.ScalarNode && p.value.Tag == "!!null" || p.value.Kind == yaml.MappingNode && len(p.value.Content) == 0
-	return none && noValue.MatchString(y.lines[p.start][at:]) && !slices.ContainsFunc(y.lines[p.start+1:p.end], func(l string) bool { return !isRemark(l) })
+	return none && noValue().MatchString(y.lines[p.start][at:]) && !slices.ContainsFunc(y.lines[p.start+1:p.end], func(l string) bool { return !isRemark(l) })
 }
 
 // checkMapping refuses a value that is not a mapping in lines of its own, or that shares
@@ -151,21 +152,21 @@ func (y *yamlText) checkValue(p *pair) error {
 }
 
 var (
-	yamlLine  = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
-	yamlValue = regexp.MustCompile("`[^`]*`")
+	yamlLine  = pattern.Of(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+	yamlValue = pattern.Of("`[^`]*`")
 )
 
 // yamlError turns an error of the parser into a SyntaxError. Values are left out, because
 // they may be secrets.
 func yamlError(err error) error {
 	reason := err.Error()
-	place := yamlLine.FindStringSubmatch(reason)
+	place := yamlLine().FindStringSubmatch(reason)
 	if place == nil {
-		return errors.New(yamlValue.ReplaceAllString(strings.TrimPrefix(reason, "yaml: "), "a value"))
+		return errors.New(yamlValue().ReplaceAllString(strings.TrimPrefix(reason, "yaml: "), "a value"))
 	}
 	line, _ := strconv.Atoi(place[1])
 	reason, _, _ = strings.Cut(reason[len(place[0]):], "\n")
-	return &SyntaxError{Line: line, Reason: yamlValue.ReplaceAllString(reason, "a value")}
+	return &SyntaxError{Line: line, Reason: yamlValue().ReplaceAllString(reason, "a value")}
 }
 
 // find returns the pair of a key in a mapping whose lines end before limit. It is nil when
@@ -226,7 +227,7 @@ func (y *yamlText) replace(start, end int, lines ...string) (*yamlText, error) {
 func (y *yamlText) insert(p *pair, lines []string) (*yamlText, error) {
 	head := y.lines[p.start]
 	if at, _ := y.colon(p); y.isEmpty(p) {
-		if written := noValue.FindStringSubmatch(head[at:])[1]; written != "" {
+		if written := noValue().FindStringSubmatch(head[at:])[1]; written != "" {
 			_, rest, _ := strings.Cut(head[at:], written)
 			if strings.HasPrefix(rest, "#") {
 				rest = " " + rest

@@ -3,7 +3,6 @@ package stdio
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/strictjson"
 	"candela/internal/trading/order"
+	"candela/lib/pattern"
 )
 
 // channelEvery is the least time between two frames of a channel. Each frame wakes the
@@ -71,9 +71,9 @@ func readNotice(r order.NoticeRecord) (content string, meta map[string]string) {
 			meta[name] = text
 		}
 	}
-	ok := plainSentence.MatchString(content)
+	ok := plainSentence().MatchString(content)
 	for _, text := range meta {
-		ok = ok && plainName.MatchString(text)
+		ok = ok && plainName().MatchString(text)
 	}
 	if !ok {
 		return "Something happened to an order. Call get_notifications with events to read it.", nil
@@ -97,10 +97,10 @@ func channelFrame(content string, meta map[string]string) []byte {
 }
 
 // plainName matches identifiers that cannot be read as markup or as a sentence.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9:=._/-]{1,64}$`)
+var plainName = pattern.Of(`^[A-Za-z0-9:=._/-]{1,64}$`)
 
 // plainSentence matches what alert.Describe writes.
-var plainSentence = regexp.MustCompile(`^[A-Za-z0-9:=._/,;()%&+ -]{1,600}$`)
+var plainSentence = pattern.Of(`^[A-Za-z0-9:=._/,;()%&+ -]{1,600}$`)
 
 // readFiring describes the params of a notification in a sentence and in fields. It falls
 // back to a general sentence if one of them is not plain.
@@ -114,7 +114,7 @@ func readFiring(params []byte) (content string, meta map[string]string) {
 	switch {
 	case when.Describe != "":
 		content = fmt.Sprintf("Alert fired: %s, value %s.", when.Describe, value)
-		ok = ok && plainSentence.MatchString(when.Describe)
+		ok = ok && plainSentence().MatchString(when.Describe)
 	case when.Indicator != "":
 		meta["indicator"], meta["signal"] = string(when.Indicator), when.Signal
 		content = fmt.Sprintf("Alert fired: %s %s %s, value %s.", fired.Symbol, when.Indicator, when.Signal, value)
@@ -123,7 +123,7 @@ func readFiring(params []byte) (content string, meta map[string]string) {
 		content = fmt.Sprintf("Alert fired: %s %s %s, price %s.", fired.Symbol, strings.ReplaceAll(when.Type, "_", " "), when.Threshold, value)
 	}
 	for _, text := range meta {
-		ok = ok && plainName.MatchString(text)
+		ok = ok && plainName().MatchString(text)
 	}
 	if !ok {
 		return "An alert fired. Call get_notifications to read it.", nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
@@ -90,15 +91,24 @@ func catalogNameArg(l ta.Library, dst **ta.Def) arg {
 	})
 }
 
-// listIndicators marshals the whole catalogue, and each group, once.
-func (c *charts) listIndicators() toolSpec {
-	whole, err := jsonResult((&catalogQuery{}).answer(nil, nil, false), nil)
+// groupSizes returns the bytes of each group in full.
+func groupSizes() map[ta.Group]int {
 	sizes := map[ta.Group]int{}
 	for _, g := range ta.Groups() {
 		if data, err := strictjson.Marshal((&catalogQuery{group: string(g)}).answer(nil, nil, false)); err == nil {
 			sizes[g] = len(data)
 		}
 	}
+	return sizes
+}
+
+// listIndicators marshals the whole catalogue once, when it is first asked for, and each group for the sizes of
+// the brief answer.
+func (c *charts) listIndicators() toolSpec {
+	whole := sync.OnceValues(func() (mcp.Result, error) {
+		return jsonResult((&catalogQuery{}).answer(nil, nil, false), nil)
+	})
+	sizes := sync.OnceValue(groupSizes)
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
 		description: "List indicators with aliases, parameters, defaults and signals. " +
@@ -107,9 +117,13 @@ func (c *charts) listIndicators() toolSpec {
 		call: calling(c.catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
 			stored := c.library.Stored()
 			if *q == (catalogQuery{}) && len(stored) == 0 {
-				return whole, err
+				return whole()
 			}
-			return jsonResult(q.answer(stored, sizes, c.library.Scripts != nil), nil)
+			var bytes map[ta.Group]int
+			if q.brief {
+				bytes = sizes()
+			}
+			return jsonResult(q.answer(stored, bytes, c.library.Scripts != nil), nil)
 		}),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"candela/internal/kit/disk"
 	"candela/internal/kit/lru"
 	"candela/lib/fault"
+	"candela/lib/pattern"
 	"candela/lib/pine"
 	"candela/lib/ta"
 )
@@ -42,9 +42,9 @@ func Folders() []string { return []string{DirName, filepath.Join(DirName, pinned
 // IsFile reports whether a file in those folders has the name of a script, a library or a version.
 func IsFile(name string) bool {
 	if plain, ok := strings.CutSuffix(name, extension); ok {
-		return scriptName.MatchString(plain) || libraryName.MatchString(plain)
+		return scriptName().MatchString(plain) || libraryName().MatchString(plain)
 	}
-	return pinnedName.MatchString(name)
+	return pinnedName().MatchString(name)
 }
 
 // NotFoundCode is the fault code of a script that is not stored.
@@ -74,9 +74,9 @@ const (
 //
 
 var (
-	scriptName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
-	pinnedName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}@[0-9a-f]{12}\.json$`)
-	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,99}\.[1-9][0-9]{0,5}$`)
+	scriptName  = pattern.Of(`^[a-z][a-z0-9_]{0,47}$`)
+	pinnedName  = pattern.Of(`^[a-z][a-z0-9_]{0,47}@[0-9a-f]{12}\.json$`)
+	libraryName = pattern.Of(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,99}\.[1-9][0-9]{0,5}$`)
 )
 
 // Compile makes the definition of a script. library returns the source of what an import
@@ -128,7 +128,7 @@ func (s *Shelf) Inline(source string) (*ta.Def, error) {
 // for an unknown name.
 func (s *Shelf) Script(name string) (*ta.Def, error) {
 	plain, version, pinned := strings.Cut(name, "@")
-	if !scriptName.MatchString(plain) {
+	if !scriptName().MatchString(plain) {
 		return nil, nil
 	}
 	if pinned {
@@ -180,8 +180,8 @@ func (s *Shelf) List() ([]Entry, error) {
 	var all []Entry
 	for _, f := range files {
 		name, isScript := strings.CutSuffix(f.Name(), extension)
-		library := libraryName.MatchString(name)
-		if f.IsDir() || !isScript || !library && !scriptName.MatchString(name) {
+		library := libraryName().MatchString(name)
+		if f.IsDir() || !isScript || !library && !scriptName().MatchString(name) {
 			continue
 		}
 		source, err := s.read(name)
@@ -231,7 +231,7 @@ func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 		return nil, err
 	}
 	var def *ta.Def
-	if scriptName.MatchString(file) {
+	if scriptName().MatchString(file) {
 		if def, err = s.check(file, source); err != nil {
 			return nil, err
 		}
@@ -353,9 +353,9 @@ func (s *Shelf) unknown(name string) error {
 func fileName(name string) (string, error) {
 	library := strings.ReplaceAll(name, "/", ".")
 	switch {
-	case scriptName.MatchString(name):
+	case scriptName().MatchString(name):
 		return name, nil
-	case strings.Count(name, "/") == 2 && libraryName.MatchString(library):
+	case strings.Count(name, "/") == 2 && libraryName().MatchString(library):
 		return library, nil
 	}
 	return "", fault.Field("name", name, "a name of 1 to 48 lower-case letters, digits and _ that begins with a letter, or user/library/number for a library")
@@ -382,7 +382,7 @@ func (s *Shelf) read(name string) (string, error) {
 // Library returns the source of an import, as user/library/number.
 func (s *Shelf) Library(path string) (string, bool) {
 	name := strings.ReplaceAll(path, "/", ".")
-	if !libraryName.MatchString(name) {
+	if !libraryName().MatchString(name) {
 		return "", false
 	}
 	source, err := s.read(name)

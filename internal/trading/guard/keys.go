@@ -2,11 +2,12 @@ package guard
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"candela/lib/pattern"
 
 	"github.com/shopspring/decimal"
 
@@ -180,12 +181,12 @@ func readList[T any](raw any, read func(text string) (T, bool)) ([]T, bool) {
 }
 
 // currencyPattern matches the venues' names of currencies.
-var currencyPattern = regexp.MustCompile(`^[A-Z0-9]{2,12}$`)
+var currencyPattern = pattern.Of(`^[A-Z0-9]{2,12}$`)
 
 func readCurrencies(p *Policy, raw any) string {
 	names, ok := readList(raw, func(text string) (string, bool) {
 		text = strings.ToUpper(text)
-		return text, currencyPattern.MatchString(text)
+		return text, currencyPattern().MatchString(text)
 	})
 	if !ok || len(names) == 0 {
 		return `a list of one or more names in quotes, such as ["USD", "USDT"]`

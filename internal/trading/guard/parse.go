@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"candela/lib/pattern"
 
 	"github.com/BurntSushi/toml"
 
@@ -132,7 +133,7 @@ func quoteFractions(src string) string {
 		case '=':
 			blank := 1 + len(src[i+1:]) - len(strings.TrimLeft(src[i+1:], " \t"))
 			i += copyTo(&b, src[i:], blank)
-			number := tomlFloat.FindString(src[i:])
+			number := tomlFloat().FindString(src[i:])
 			if number != "" && endsValue(src[i+len(number):]) {
 				b.WriteString(`"` + strings.TrimPrefix(strings.ReplaceAll(number, "_", ""), "+") + `"`)
 				i += len(number)
@@ -145,7 +146,7 @@ func quoteFractions(src string) string {
 }
 
 // tomlFloat matches a TOML float other than inf and nan.
-var tomlFloat = regexp.MustCompile(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
+var tomlFloat = pattern.Of(`^[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*(?:[eE][+-]?[0-9](?:_?[0-9])*)?|[eE][+-]?[0-9](?:_?[0-9])*)`)
 
 // endsValue reports whether a value before rest is complete.
 func endsValue(rest string) bool { return rest == "" || strings.ContainsAny(rest[:1], " \t\r\n,}#") }

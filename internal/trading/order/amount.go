@@ -1,8 +1,9 @@
 package order
 
 import (
-	"regexp"
 	"strings"
+
+	"candela/lib/pattern"
 
 	"github.com/shopspring/decimal"
 
@@ -21,11 +22,11 @@ const (
 const maxFactDigits = 72
 
 // amountPattern is a JSON number: no plus sign, leading zero, comma, space or NaN.
-var amountPattern = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?$`)
+var amountPattern = pattern.Of(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?$`)
 
 // ParseAmount reads a decimal exactly, in the syntax of JSON. Errors name the field.
 func ParseAmount(field, text string) (decimal.Decimal, error) {
-	if len(text) > maxAmountBytes || !amountPattern.MatchString(text) {
+	if len(text) > maxAmountBytes || !amountPattern().MatchString(text) {
 		return decimal.Decimal{}, fault.Field(field, text, amountAllowed)
 	}
 	d, err := decimal.NewFromString(text)

@@ -2,16 +2,16 @@ package wording
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 // withUnit matches an amount with what it is counted in, such as "500 USDT" and "0.01 BTC".
-var withUnit = regexp.MustCompile(`^(\d+(?:\.\d+)?) ?([A-Za-z]{2,8})$`)
+var withUnit = pattern.Of(`^(\d+(?:\.\d+)?) ?([A-Za-z]{2,8})$`)
 
 // amounts reads a quantity that says what it is counted in, and all of what is held.
 func (c *call) amounts() error {
@@ -28,7 +28,7 @@ func (c *call) amounts() error {
 			return c.move("quantity", "notional")
 		}
 	}
-	if match := withUnit.FindStringSubmatch(text); match != nil {
+	if match := withUnit().FindStringSubmatch(text); match != nil {
 		base, quoted := c.legs(strings.ToUpper(match[2]))
 		number, ok := plainNumber(match[1])
 		switch {

@@ -26,7 +26,7 @@ func NoCondition(at string, raw json.RawMessage) error {
 	}
 	e := fault.Quoted(at, echo(text), allowed)
 	e.Message = fmt.Sprintf("%s: invalid text %s; pass an object", at, quote(echo(text)))
-	if match := changingBy.FindStringSubmatch(text); match != nil {
+	if match := changingBy().FindStringSubmatch(text); match != nil {
 		sign, op := "", ">="
 		if falls(match[1]) {
 			sign, op = "-", "<="

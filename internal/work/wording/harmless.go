@@ -2,12 +2,12 @@ package wording
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"candela/internal/kit/strictjson"
+	"candela/lib/pattern"
 )
 
 // said is why an argument of a tool may be left out: its value asks for what happens anyway.
@@ -71,11 +71,11 @@ func (c *call) leaveOut(tool string) {
 }
 
 // pixels matches a size such as 1200x800.
-var pixels = regexp.MustCompile(`^(\d{3,4}) ?[x*] ?(\d{3,4})$`)
+var pixels = pattern.Of(`^(\d{3,4}) ?[x*] ?(\d{3,4})$`)
 
 // look reads the size and the colours of a picture in other forms.
 func (c *call) look() error {
-	if match := pixels.FindStringSubmatch(c.text("size")); match != nil && !c.known("size") && !c.has("width") && !c.has("height") {
+	if match := pixels().FindStringSubmatch(c.text("size")); match != nil && !c.known("size") && !c.has("width") && !c.has("height") {
 		c.drop("size", "size "+c.text("size")+" is width and height")
 		c.fields = append(c.fields, field{"width", json.RawMessage(match[1])}, field{"height", json.RawMessage(match[2])})
 	}
@@ -230,7 +230,7 @@ func (c *call) percentFees() error {
 }
 
 // spokenRules matches a strategy in words: when to buy and when to sell.
-var spokenRules = regexp.MustCompile(`(?i)^(?:buy|long|enter|go long)(?: when| if)? (.+?)[,;.]? (?:and |then )?(?:sell|exit|close)(?: when| if)? (.+?)\.?$`)
+var spokenRules = pattern.Of(`(?i)^(?:buy|long|enter|go long)(?: when| if)? (.+?)[,;.]? (?:and |then )?(?:sell|exit|close)(?: when| if)? (.+?)\.?$`)
 
 // spoken reads a strategy in words as its rules.
 func (c *call) spoken() error {
@@ -239,7 +239,7 @@ func (c *call) spoken() error {
 		if c.get(name) == nil || !ok || len(text) > 400 || c.has("long") || c.known(name) {
 			continue
 		}
-		match := spokenRules.FindStringSubmatch(strings.TrimSpace(text))
+		match := spokenRules().FindStringSubmatch(strings.TrimSpace(text))
 		if match == nil {
 			continue
 		}

@@ -2,13 +2,13 @@ package wording
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pattern"
 	"candela/lib/ta"
 )
 
@@ -53,11 +53,11 @@ func comma(object json.RawMessage) json.RawMessage {
 }
 
 // twoNumbers matches two numbers that are one without the blank between them.
-var twoNumbers = regexp.MustCompile(`\d[ _-]+\d`)
+var twoNumbers = pattern.Of(`\d[ _-]+\d`)
 
 // spelled returns the spelling of an indicator that the library knows, of a name that it does not know.
 func (r *reader) spelled(name string) (string, bool) {
-	if _, err := r.library.Resolve(ta.Request{Name: name}); err == nil || len(name) > maxEcho || twoNumbers.MatchString(name) {
+	if _, err := r.library.Resolve(ta.Request{Name: name}); err == nil || len(name) > maxEcho || twoNumbers().MatchString(name) {
 		return "", false
 	}
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(name), "_", " ")), " ")

@@ -3,7 +3,6 @@ package wording
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +10,11 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pattern"
 )
 
 // spanWords matches words such as 30d, -30d, "30 days ago" and "last week". A bare m may be minutes or months.
-var spanWords = regexp.MustCompile(`^(-|(?:the )?(?:last|past|previous) )?(\d{1,4})? ?(min|mins|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?|mo|mos|months?|y|yrs?|years?)( ago| back)?$`)
+var spanWords = pattern.Of(`^(-|(?:the )?(?:last|past|previous) )?(\d{1,4})? ?(min|mins|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?|mo|mos|months?|y|yrs?|years?)( ago| back)?$`)
 
 // span returns the time that words mean, of at most ten years.
 func span(text string) (time.Duration, bool) {
@@ -22,7 +22,7 @@ func span(text string) (time.Duration, bool) {
 	if months, ok := strings.CutSuffix(text, "M"); ok && months != "" {
 		text = months + "mo"
 	}
-	match := spanWords.FindStringSubmatch(strings.Join(strings.Fields(strings.ToLower(text)), " "))
+	match := spanWords().FindStringSubmatch(strings.Join(strings.Fields(strings.ToLower(text)), " "))
 	if match == nil || match[2] == "" && (match[1] == "" || match[1] == "-") {
 		return 0, false
 	}

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"candela/lib/pattern"
 
 	"github.com/shopspring/decimal"
 
@@ -17,40 +18,40 @@ import (
 )
 
 // reaching matches words such as "price reaches 70000".
-var reaching = regexp.MustCompile(`(?i)^\s*(price|close)\s+(?:reaches|hits|touches|gets to|reach|hit|touch)\s+(\S+)\s*$`)
+var reaching = pattern.Of(`(?i)^\s*(price|close)\s+(?:reaches|hits|touches|gets to|reach|hit|touch)\s+(\S+)\s*$`)
 
 // changing matches words such as "price drops 5% in 24h".
-var changing = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|rose|gains|increases|jumps|pumps|climbs|down|drops|dropped|falls|fell|declines|loses|dumps|decreases)(?: by)?(?: more than| over| at least)? (\d+(?:\.\d+)?) ?(?:%|percent|pct) (?:in|over|within|during) (?:the )?(?:last |past )?(.+)$`)
+var changing = pattern.Of(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|rose|gains|increases|jumps|pumps|climbs|down|drops|dropped|falls|fell|declines|loses|dumps|decreases)(?: by)?(?: more than| over| at least)? (\d+(?:\.\d+)?) ?(?:%|percent|pct) (?:in|over|within|during) (?:the )?(?:last |past )?(.+)$`)
 
 // changingBy matches the same without a time.
-var changingBy = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|gains|increases|jumps|down|drops|falls|declines|loses|decreases)(?: by)?(?: more than| over| at least)? (\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent|pct)( from (?:here|now|this level|(?:the )?(?:current|last|present) price|current))?$`)
+var changingBy = pattern.Of(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|gains|increases|jumps|down|drops|falls|declines|loses|decreases)(?: by)?(?: more than| over| at least)? (\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent|pct)( from (?:here|now|this level|(?:the )?(?:current|last|present) price|current))?$`)
 
 // Words that say no more than the rest of a condition.
 var (
-	leadWords = regexp.MustCompile(`(?i)^(?:please )?(?:alert(?: me)?|notify(?: me)?)?\s*(?:when|if|once|whenever)\s+`)
-	moveWords = regexp.MustCompile(`(?i)\b(?:falls|drops|dips|goes|moves|rises|climbs|gets|trades|stays|closes|breaks|is|are)\s+(below|under|above|over)\b`)
+	leadWords = pattern.Of(`(?i)^(?:please )?(?:alert(?: me)?|notify(?: me)?)?\s*(?:when|if|once|whenever)\s+`)
+	moveWords = pattern.Of(`(?i)\b(?:falls|drops|dips|goes|moves|rises|climbs|gets|trades|stays|closes|breaks|is|are)\s+(below|under|above|over)\b`)
 )
 
 // plainWords returns words without those that say no more.
 func plainWords(words string) string {
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(words, "_", " ")), " ")
-	return moveWords.ReplaceAllString(leadWords.ReplaceAllString(plain, ""), "$1")
+	return moveWords().ReplaceAllString(leadWords().ReplaceAllString(plain, ""), "$1")
 }
 
 // Conditions with words of their own.
 var (
-	newExtreme = regexp.MustCompile(`(?i)^(?:a )?new (\d{1,4})[- ](bar|candle|day|week)s? (high|low)$`)
-	busyVolume = regexp.MustCompile(`(?i)^(?:the )?volume (?:is )?(>=?|<=?|above|over|exceeds|below|under|greater than|more than|less than|at least) ?(?:(\d{1,3}(?:\.\d{1,4})?) ?(?:x|times|\*|×) ?)?(?:the |its )?(?:(\d{1,3})[- ](?:bar|period|candle) )?(?:average|avg|mean)(?: volume)?$`)
-	turnsSign  = regexp.MustCompile(`(?i)^(.+?) (?:turns|goes|becomes|flips) (positive|negative)$`)
+	newExtreme = pattern.Of(`(?i)^(?:a )?new (\d{1,4})[- ](bar|candle|day|week)s? (high|low)$`)
+	busyVolume = pattern.Of(`(?i)^(?:the )?volume (?:is )?(>=?|<=?|above|over|exceeds|below|under|greater than|more than|less than|at least) ?(?:(\d{1,3}(?:\.\d{1,4})?) ?(?:x|times|\*|×) ?)?(?:the |its )?(?:(\d{1,3})[- ](?:bar|period|candle) )?(?:average|avg|mean)(?: volume)?$`)
+	turnsSign  = pattern.Of(`(?i)^(.+?) (?:turns|goes|becomes|flips) (positive|negative)$`)
 )
 
 // phrase reads conditions with words of their own.
 func (s sentence) phrase(words string) (string, bool) {
-	if match := newExtreme.FindStringSubmatch(words); match != nil {
+	if match := newExtreme().FindStringSubmatch(words); match != nil {
 		bars, ok := barsIn(match[1]+" "+strings.ToLower(match[2])+"s", s.interval)
 		return `{"new_` + strings.ToLower(match[3]) + `":{"bars":` + strconv.Itoa(bars) + `}}`, ok
 	}
-	if match := busyVolume.FindStringSubmatch(words); match != nil {
+	if match := busyVolume().FindStringSubmatch(words); match != nil {
 		times, name := cmp.Or(match[2], "1"), "relative_volume"
 		if match[3] != "" {
 			name += "(" + match[3] + ")"
@@ -61,7 +62,7 @@ func (s sentence) phrase(words string) (string, bool) {
 		}
 		return s.compare(name, op, times, inAll)
 	}
-	if match := turnsSign.FindStringSubmatch(words); match != nil {
+	if match := turnsSign().FindStringSubmatch(words); match != nil {
 		op := map[bool]string{true: "crosses_above", false: "crosses_below"}[strings.EqualFold(match[2], "positive")]
 		return s.compare(match[1], op, "0", inAll)
 	}
@@ -70,7 +71,7 @@ func (s sentence) phrase(words string) (string, bool) {
 
 // changed reads the change of the price over a time that is a whole number of bars.
 func (s sentence) changed(words string) (string, bool) {
-	match := changing.FindStringSubmatch(words)
+	match := changing().FindStringSubmatch(words)
 	if match == nil {
 		return "", false
 	}
@@ -140,11 +141,11 @@ func (s sentence) zone(words string, where place) (string, bool) {
 }
 
 // dayAverage matches "50 day moving average" and "50-day ema".
-var dayAverage = regexp.MustCompile(`^(\d{1,3})[- ](?:(day|bar|period|week) )?(moving average|simple moving average|exponential moving average|ma|sma|ema|wma|hma)$`)
+var dayAverage = pattern.Of(`^(\d{1,3})[- ](?:(day|bar|period|week) )?(moving average|simple moving average|exponential moving average|ma|sma|ema|wma|hma)$`)
 
 // average reads an average whose length comes first. One in days is meant on bars of a day.
 func (s sentence) average(name string) string {
-	match := dayAverage.FindStringSubmatch(name)
+	match := dayAverage().FindStringSubmatch(name)
 	if match == nil || match[2] == "day" && s.interval != market.Day1 || match[2] == "week" && s.interval != market.Week1 {
 		return name
 	}
@@ -206,10 +207,10 @@ func (c *call) barLength() market.Interval {
 
 // Words about the length of bars at either end of a condition.
 var (
-	onBarsAfter  = regexp.MustCompile(`(?i)^(.+?)\s+(?:on|in|at)\s+(?:the\s+|a\s+)?(\d{1,2}\s?[a-z]{1,7}|daily|weekly|hourly|monthly)(?:\s+(?:chart|timeframe|time frame|interval|candles|candle|bars|close))?$`)
-	onBarsBefore = regexp.MustCompile(`(?i)^(\d{1,2}\s?(?:m|min|h|hour|d|day|w)|daily|weekly|hourly)\s+([a-z].+)$`)
-	onBarsInside = regexp.MustCompile(`(?i)\s+on (?:the )?(\d{1,2}\s?[a-z]{1,7}|daily|weekly|hourly) (?:chart|timeframe)\s`)
-	inDays       = regexp.MustCompile(`(?i)\b\d{1,3}[- ]day\s+(?:moving average|simple moving average|exponential moving average|ma|sma|ema)\b`)
+	onBarsAfter  = pattern.Of(`(?i)^(.+?)\s+(?:on|in|at)\s+(?:the\s+|a\s+)?(\d{1,2}\s?[a-z]{1,7}|daily|weekly|hourly|monthly)(?:\s+(?:chart|timeframe|time frame|interval|candles|candle|bars|close))?$`)
+	onBarsBefore = pattern.Of(`(?i)^(\d{1,2}\s?(?:m|min|h|hour|d|day|w)|daily|weekly|hourly)\s+([a-z].+)$`)
+	onBarsInside = pattern.Of(`(?i)\s+on (?:the )?(\d{1,2}\s?[a-z]{1,7}|daily|weekly|hourly) (?:chart|timeframe)\s`)
+	inDays       = pattern.Of(`(?i)\b\d{1,3}[- ]day\s+(?:moving average|simple moving average|exponential moving average|ma|sma|ema)\b`)
 )
 
 // onBars takes the length of bars out of a condition in words, such as "rsi < 30 on 4h".
@@ -248,13 +249,13 @@ func (c *call) onBars(name string, raw json.RawMessage) json.RawMessage {
 // barsOfText takes the length of bars out of words such as "rsi < 30 on 4h".
 func barsOfText(text string) (rest string, interval market.Interval, ok bool) {
 	length := ""
-	if match := onBarsAfter.FindStringSubmatch(text); match != nil && !strings.Contains(text, "%") {
+	if match := onBarsAfter().FindStringSubmatch(text); match != nil && !strings.Contains(text, "%") {
 		rest, length = match[1], match[2]
-	} else if match := onBarsBefore.FindStringSubmatch(text); match != nil {
+	} else if match := onBarsBefore().FindStringSubmatch(text); match != nil {
 		length, rest = match[1], match[2]
-	} else if at := onBarsInside.FindStringSubmatchIndex(text); at != nil {
+	} else if at := onBarsInside().FindStringSubmatchIndex(text); at != nil {
 		length, rest = text[at[2]:at[3]], text[:at[0]]+" "+text[at[1]:]
-	} else if inDays.MatchString(text) {
+	} else if inDays().MatchString(text) {
 		length, rest = "1d", text
 	}
 	interval, err := market.ParseInterval(length)
@@ -281,7 +282,7 @@ func (s sentence) onOwnBars(words string, where place) (string, bool) {
 
 // ownName reads the symbol of the call, or its coin, at the begin of a condition as its price.
 func (c *call) ownName(text string) string {
-	text = leadWords.ReplaceAllString(text, "")
+	text = leadWords().ReplaceAllString(text, "")
 	first, rest, ok := strings.Cut(text, " ")
 	if name := strings.ToUpper(strings.TrimSuffix(first, "'s")); ok && len(name) >= 3 {
 		base, _ := c.legs(name)

@@ -3,9 +3,10 @@ package wording
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"candela/lib/pattern"
 
 	"github.com/shopspring/decimal"
 
@@ -17,7 +18,7 @@ import (
 
 // comparison matches words such as "rsi < 30", "price above 70000" and "close crosses
 // above sma200".
-var comparison = regexp.MustCompile(`(?i)^\s*(.+?)\s*(<=|>=|<|>|\b(?:is\s+|goes\s+)?(?:below|under|above|over|less than|greater than)|\bcross(?:es|ing)?\s+(?:above|over|below|under))\s*(\S.*?)\s*%?\s*$`)
+var comparison = pattern.Of(`(?i)^\s*(.+?)\s*(<=|>=|<|>|\b(?:is\s+|goes\s+)?(?:below|under|above|over|less than|greater than)|\bcross(?:es|ing)?\s+(?:above|over|below|under))\s*(\S.*?)\s*%?\s*$`)
 
 // fromWords returns the condition that words or the names of keys may mean, as JSON.
 func fromWords(words string) (string, bool) {
@@ -26,7 +27,7 @@ func fromWords(words string) (string, bool) {
 	case "golden cross", "death cross":
 		return `{"indicator_signal":{"indicator":"ma_cross","signal":"` + strings.ReplaceAll(plain, " ", "_") + `"}}`, true
 	}
-	match := comparison.FindStringSubmatch(words)
+	match := comparison().FindStringSubmatch(words)
 	if match == nil {
 		return "", false
 	}
@@ -142,20 +143,20 @@ type sentence struct {
 
 // Words between conditions.
 var (
-	wordAnd = regexp.MustCompile(`(?i)\s+(?:and|&&?)\s+`)
-	wordOr  = regexp.MustCompile(`(?i)\s+(?:or|\|\|?)\s+`)
+	wordAnd = pattern.Of(`(?i)\s+(?:and|&&?)\s+`)
+	wordOr  = pattern.Of(`(?i)\s+(?:or|\|\|?)\s+`)
 )
 
 // crossing matches words such as "rsi crosses 50", in either direction.
-var crossing = regexp.MustCompile(`(?i)^\s*(.+?)\s+cross(?:es|ing)?\s+(\S.*?)\s*$`)
+var crossing = pattern.Of(`(?i)^\s*(.+?)\s+cross(?:es|ing)?\s+(\S.*?)\s*$`)
 
 // read returns the condition that words mean, as JSON.
 func (s sentence) read(words string, where place) (string, bool) {
 	if where == alone {
-		if parts := wordAnd.Split(words, -1); len(parts) > 1 {
+		if parts := wordAnd().Split(words, -1); len(parts) > 1 {
 			return s.joined(parts, "all")
 		}
-		if parts := wordOr.Split(words, -1); len(parts) > 1 {
+		if parts := wordOr().Split(words, -1); len(parts) > 1 {
 			return s.joined(parts, "any")
 		}
 	}
@@ -176,12 +177,12 @@ func (s sentence) read(words string, where place) (string, bool) {
 		return right, true
 	}
 	left, op, right := "", "", ""
-	if match := comparison.FindStringSubmatch(plain); match != nil {
+	if match := comparison().FindStringSubmatch(plain); match != nil {
 		left, right = match[1], match[3]
 		op, _ = opOf(match[2])
-	} else if match := crossing.FindStringSubmatch(plain); match != nil {
+	} else if match := crossing().FindStringSubmatch(plain); match != nil {
 		left, op, right = match[1], "crosses", match[2]
-	} else if match := reaching.FindStringSubmatch(plain); match != nil {
+	} else if match := reaching().FindStringSubmatch(plain); match != nil {
 		left, op, right = match[1], "crosses", match[2]
 	}
 	if op == "" {
@@ -291,7 +292,7 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 // resolve finds an indicator by a name with or without blanks.
 func (s sentence) resolve(name string) (*ta.Selection, string, bool) {
 	for i, spelling := range []string{name, strings.ReplaceAll(name, " ", "_"), strings.ReplaceAll(name, " ", "")} {
-		if i > 0 && (spelling == name || twoNumbers.MatchString(name)) {
+		if i > 0 && (spelling == name || twoNumbers().MatchString(name)) {
 			break
 		}
 		if selection, err := s.library.Resolve(ta.Request{Name: spelling}); err == nil {

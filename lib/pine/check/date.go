@@ -1,11 +1,12 @@
 package check
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"candela/lib/pattern"
 )
 
 // ParseDate reads a date as timestamp takes it, in milliseconds, in UTC where it names no zone.
@@ -17,7 +18,7 @@ func ParseDate(s string) (ms int64, ok bool) {
 	if rest, found := strings.CutPrefix(s, "UTC "); found {
 		s = rest
 	}
-	s = joinedDay.ReplaceAllString(s, "$1 $2")
+	s = joinedDay().ReplaceAllString(s, "$1 $2")
 	s = strings.Replace(s, "Sept ", "Sep ", 1)
 	day, rest := s, ""
 	if i := clockAt(s); i >= 0 {
@@ -27,7 +28,7 @@ func ParseDate(s string) (ms int64, ok bool) {
 	if !ok || rest == "" {
 		return date.UnixMilli(), ok
 	}
-	clock := clockText.FindStringSubmatch(rest)
+	clock := clockText().FindStringSubmatch(rest)
 	if clock == nil {
 		return 0, false
 	}
@@ -46,7 +47,7 @@ func ParseDate(s string) (ms int64, ok bool) {
 }
 
 // clockText is a time of day with its zone: the clock, and the sign, hours and minutes of the zone.
-var clockText = regexp.MustCompile(`^(\d{1,2}:\d{2}(?::\d{2})?(?: [AP]M)?)(?:\.\d+)? ?(?:Z|GMT|UTC)?(?:([+-])(\d{1,2}):?(\d{2})?)?$`)
+var clockText = pattern.Of(`^(\d{1,2}:\d{2}(?::\d{2})?(?: [AP]M)?)(?:\.\d+)? ?(?:Z|GMT|UTC)?(?:([+-])(\d{1,2}):?(\d{2})?)?$`)
 
 // latestZone is the largest offset of a time zone in hours.
 const latestZone = 14
@@ -54,7 +55,7 @@ const latestZone = 14
 const longestDate = 64
 
 // joinedDay is a day of the month without a space before the month's name.
-var joinedDay = regexp.MustCompile(`^(\d{1,2})([A-Za-z]{3})`)
+var joinedDay = pattern.Of(`^(\d{1,2})([A-Za-z]{3})`)
 
 // clockAt returns where the time of day begins, with the T before it; -1 without one.
 func clockAt(s string) int {

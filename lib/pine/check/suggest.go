@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"candela/lib/pattern"
 	"candela/lib/pine/syntax"
 )
 
@@ -71,14 +72,14 @@ func blockHabit(line, before string, d *Diagnostic) *better {
 	if strings.Contains(d.Message, "fits no block") && have%indentedBlock != 0 {
 		return &better{strings.Repeat(" ", (have/indentedBlock+1)*indentedBlock) + strings.TrimSpace(line), "Indent a block by 4 spaces for each level."}
 	}
-	if have <= above || have%indentedBlock == 0 || !opener.MatchString(before) {
+	if have <= above || have%indentedBlock == 0 || !opener().MatchString(before) {
 		return nil
 	}
 	return &better{strings.Repeat(" ", above/indentedBlock*indentedBlock+indentedBlock) + strings.TrimSpace(line), "Indent a block by 4 spaces for each level."}
 }
 
 // opener is a line that a block follows.
-var opener = regexp.MustCompile(`^\s*(?:(?:else\s+)?if\b|else\b|for\b|while\b|switch\b|.*=>\s*$|.*[:=]=?\s*(?:if|for|while|switch)\b)`)
+var opener = pattern.Of(`^\s*(?:(?:else\s+)?if\b|else\b|for\b|while\b|switch\b|.*=>\s*$|.*[:=]=?\s*(?:if|for|while|switch)\b)`)
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
@@ -87,7 +88,7 @@ func replaced(line string, d *Diagnostic) string {
 	if d.wrap != nil {
 		return wrapped(line, d.wrap)
 	}
-	m := proposal.FindStringSubmatch(d.Fix)
+	m := proposal().FindStringSubmatch(d.Fix)
 	if m == nil || d.EndColumn <= d.Column {
 		return line
 	}
@@ -129,7 +130,7 @@ func wrapFor(at syntax.Span, have, want *Type) *wrap {
 }
 
 // proposal is a fix that names what to write.
-var proposal = regexp.MustCompile(`^(?:Did you mean "([A-Za-z_][\w.]*)"\?$|Write ((?:ta|math|str|request|color|syminfo|timeframe|plot|ticker|dayofweek)\.\w+|bar_index|indicator)\.$)`)
+var proposal = pattern.Of(`^(?:Did you mean "([A-Za-z_][\w.]*)"\?$|Write ((?:ta|math|str|request|color|syminfo|timeframe|plot|ticker|dayofweek)\.\w+|bar_index|indicator)\.$)`)
 
 // habit is a way of writing that Pine does not know, and what to write for it.
 type habit struct {

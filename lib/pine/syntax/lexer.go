@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 // lexer splits source into tokens, with the layout as tokens of its own.
@@ -28,7 +28,7 @@ type lexer struct {
 }
 
 // versionComment finds the version in a comment.
-var versionComment = regexp.MustCompile(`^//\s*@version\s*=\s*(\d{1,3})\s*$`)
+var versionComment = pattern.Of(`^//\s*@version\s*=\s*(\d{1,3})\s*$`)
 
 func lex(src string) *lexer {
 	l := &lexer{src: strings.TrimPrefix(src, "\ufeff"), line: 1, column: 1, indents: []int{0}, version: 1, tokens: make([]token, 0, len(src)/4+16)}
@@ -233,7 +233,7 @@ func (l *lexer) comment() {
 	}
 	text, from := l.src[l.at:l.at+end], l.pos()
 	l.advance(end)
-	if m := versionComment.FindStringSubmatch(strings.TrimSpace(text)); m != nil && l.versionAt == (Span{}) {
+	if m := versionComment().FindStringSubmatch(strings.TrimSpace(text)); m != nil && l.versionAt == (Span{}) {
 		l.version, _ = strconv.Atoi(m[1])
 		l.versionAt = Span{from, l.pos()}
 	}

@@ -2,12 +2,12 @@ package command
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"candela/internal/kit/setting"
+	"candela/lib/pattern"
 )
 
 // jsonList is a JSON list of texts, or none.
@@ -39,7 +39,7 @@ func readSpan(text string) time.Duration {
 	return d
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var variable = pattern.Of(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 // ours reports whether a variable is one of candela: it may hold a secret.
 func ours(name string) bool { return strings.HasPrefix(strings.ToUpper(name), "CANDELA_") }
@@ -49,7 +49,7 @@ func names() setting.Kind {
 	return setting.Kind{Allowed: "at most 32 names of variables separated by commas, without CANDELA_*", Read: func(text string) (string, bool) {
 		all := strings.Split(text, ",")
 		for i, one := range all {
-			if all[i] = strings.TrimSpace(one); !variable.MatchString(all[i]) || ours(all[i]) {
+			if all[i] = strings.TrimSpace(one); !variable().MatchString(all[i]) || ours(all[i]) {
 				return "", text == ""
 			}
 		}

@@ -6,13 +6,13 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
+	"candela/lib/pattern"
 )
 
 // The settings.
@@ -72,7 +72,7 @@ func (r *Receiver) request(m sink.Message) sink.Request {
 		f := sink.ParseFiring(m.Alert)
 		tags, priority = look(f)
 		header.Set(sink.HeaderSeq, strconv.FormatUint(m.Alert.Seq, 10))
-		if sequenceID.MatchString(f.ID) {
+		if sequenceID().MatchString(f.ID) {
 			header.Set("X-Sequence-ID", f.ID) // a repetition replaces the first
 		}
 	case m.Notice != nil:
@@ -81,7 +81,7 @@ func (r *Receiver) request(m sink.Message) sink.Request {
 			header.Set("Click", link)
 			header.Set("Actions", `view, "Open candela", "`+link+`"`)
 		}
-		if sequenceID.MatchString(m.Notice.ID) {
+		if sequenceID().MatchString(m.Notice.ID) {
 			header.Set("X-Sequence-ID", m.Notice.ID)
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Receiver) request(m sink.Message) sink.Request {
 }
 
 // sequenceID matches the IDs that ntfy accepts. It accepts those of alerts.
-var sequenceID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
+var sequenceID = pattern.Of(`^[-_0-9A-Za-z]{1,64}$`)
 
 // title returns a text as the value of a header; ntfy decodes RFC 2047.
 func title(text string) string {

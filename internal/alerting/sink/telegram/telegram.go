@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
 	"candela/lib/fault"
+	"candela/lib/pattern"
 )
 
 // The settings.
@@ -73,11 +73,11 @@ type Receiver struct {
 }
 
 // tokenForm is the form of a bot token. The token becomes part of a path.
-var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:([-_0-9A-Za-z]{10,100})$`)
+var tokenForm = pattern.Of(`^[0-9]{1,20}:([-_0-9A-Za-z]{10,100})$`)
 
 // New returns a receiver.
 func New(address string, chat int64, token secret.Text, allowPrivate bool) (*Receiver, error) {
-	form := tokenForm.FindStringSubmatch(token.Reveal())
+	form := tokenForm().FindStringSubmatch(token.Reveal())
 	if form == nil {
 		return nil, &fault.Error{
 			Kind: fault.Invalid, Code: "refused", Field: tokenSetting,

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf16"
 
 	"candela/internal/alerting/sink"
+	"candela/lib/pattern"
 )
 
 const (
@@ -128,12 +128,12 @@ func discordAnswer(r sink.Reply) sink.Answer {
 }
 
 // slackError matches the words in which Slack describes a failure.
-var slackError = regexp.MustCompile(`^[a-z_]{1,60}$`)
+var slackError = pattern.Of(`^[a-z_]{1,60}$`)
 
 // slackAnswer adds the word in which Slack describes a failure.
 func slackAnswer(r sink.Reply) sink.Answer {
 	a := r.Answer()
-	if word := strings.TrimSpace(string(r.Body)); a.Outcome == sink.Refused && slackError.MatchString(word) {
+	if word := strings.TrimSpace(string(r.Body)); a.Outcome == sink.Refused && slackError().MatchString(word) {
 		a.Text += ": " + word
 	}
 	return a
