@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"candela/internal/access/upstream"
 	"candela/internal/alerting/alert"
 	"candela/internal/config"
 	"candela/internal/data/provider"
@@ -36,6 +37,9 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 			conn.Close()
 		}
 		return err
+	}
+	o.Provider = func(cfg *config.Config) (*upstream.Provider, error) {
+		return newProvider(cfg, slog.New(slog.DiscardHandler))
 	}
 	if o.Documents == nil {
 		o.Documents = newDocuments

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -77,7 +76,7 @@ func (p *Provider) read(ctx context.Context, again bool) (*discovery, error) {
 // readDiscovery asks the issuer for the document and checks every address in it.
 func (p *Provider) readDiscovery(ctx context.Context) (*discovery, error) {
 	d := &discovery{at: p.cfg.Now()}
-	if err := p.get(ctx, strings.TrimSuffix(p.cfg.Issuer, "/")+"/.well-known/openid-configuration", d); err != nil {
+	if err := p.get(ctx, p.Discovery(), d); err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	if d.Issuer != p.cfg.Issuer {

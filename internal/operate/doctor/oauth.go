@@ -43,7 +43,13 @@ func (s *Server) RoundTrip(ctx context.Context, passphrase string) (Finding, str
 
 const pathsFix = "let the proxy pass every path on as it is, with its query, cookies and body: /.well-known/, /register, /authorize, /consent, /token and /mcp"
 
-func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepError) {
+// begun is an authorization that a registered client may ask for.
+type begun struct {
+	authorize, token, client, verifier, state string
+}
+
+// begin reads the metadata and registers a client.
+func (s *Server) begin(ctx context.Context) (b begun, _ *stepError) {
 	var meta struct {
 		Issuer    string `json:"issuer"`
 		Authorize string `json:"authorization_endpoint"`
@@ -51,32 +57,41 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 		Register  string `json:"registration_endpoint"`
 	}
 	if err := s.json(ctx, question{step: "metadata", address: s.BaseURL + "/.well-known/oauth-authorization-server"}, &meta); err != nil {
-		return "", err
+		return b, err
 	}
 	if meta.Issuer != s.BaseURL {
-		return "", &stepError{"metadata", "the issuer is " + clean(meta.Issuer), "start the server with --base-url " + s.BaseURL}
+		return b, &stepError{"metadata", "the issuer is " + clean(meta.Issuer), "start the server with --base-url " + s.BaseURL}
 	}
 	var registered struct {
 		ID string `json:"client_id"`
 	}
 	body := fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%q],"token_endpoint_auth_method":"none"}`, clientName, redirectTo)
 	if err := s.json(ctx, question{"registration", meta.Register, "application/json", body}, &registered); err != nil {
+		return b, err
+	}
+	b = begun{token: meta.Token, client: registered.ID, verifier: randomText(), state: randomText()}
+	sum := sha256.Sum256([]byte(b.verifier))
+	b.authorize = meta.Authorize + "?" + url.Values{
+		"client_id": {b.client}, "redirect_uri": {redirectTo}, "response_type": {"code"}, "state": {b.state}, "scope": {"charts"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
+	}.Encode()
+	return b, nil
+}
+
+func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepError) {
+	b, err := s.begin(ctx)
+	if err != nil {
 		return "", err
 	}
-	verifier, state := randomText(), randomText()
-	sum := sha256.Sum256([]byte(verifier))
-	code, err := s.consent(ctx, meta.Authorize+"?"+url.Values{
-		"client_id": {registered.ID}, "redirect_uri": {redirectTo}, "response_type": {"code"}, "state": {state}, "scope": {"charts"},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
-	}.Encode(), passphrase, state)
+	code, err := s.consent(ctx, b.authorize, passphrase, b.state)
 	if err != nil {
 		return "", err
 	}
 	var issued struct {
 		Token string `json:"access_token"`
 	}
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {registered.ID}, "redirect_uri": {redirectTo}, "code_verifier": {verifier}}
-	if err := s.json(ctx, question{"token", meta.Token, "application/x-www-form-urlencoded", form.Encode()}, &issued); err != nil {
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {b.client}, "redirect_uri": {redirectTo}, "code_verifier": {b.verifier}}
+	if err := s.json(ctx, question{"token", b.token, "application/x-www-form-urlencoded", form.Encode()}, &issued); err != nil {
 		return "", err
 	}
 	return issued.Token, nil

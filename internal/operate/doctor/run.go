@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/upstream"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/data/provider"
@@ -29,6 +30,9 @@ type Options struct {
 	Alerts func(context.Context, *config.Config) (control.Status, error)
 	// ConnectNATS connects to the servers that replicas share, and disconnects.
 	ConnectNATS func(context.Context, *config.Config) error
+
+	// Provider returns the identity provider of many owners.
+	Provider func(*config.Config) (*upstream.Provider, error)
 
 	// Documents returns what reads client documents for a server; nil for the server's own.
 	Documents func(*config.Config) oauth.Documents

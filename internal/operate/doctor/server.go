@@ -23,7 +23,11 @@ import (
 
 // server checks what --serve needs, and a running server from outside.
 func (x *examination) server(ctx context.Context) {
-	x.Report(x.passphrase())
+	if x.cfg.ManyOwners() {
+		x.signIn(ctx)
+	} else {
+		x.Report(x.passphrase())
+	}
 	if x.cfg.OAuth.PersistLogins {
 		x.Report(x.logins())
 	}
@@ -174,6 +178,11 @@ func (x *examination) fromOutside(ctx context.Context) {
 		for _, check := range []string{"OAuth", "events"} {
 			x.Report(newWarning(check, "correct the base URL first", "not checked: clients do not reach the server"))
 		}
+		return
+	}
+	if x.cfg.ManyOwners() {
+		x.Report(s.SentToProvider(ctx))
+		x.Report(newWarning("events", "let a client in and set an alert that fires at once: its notification must come within a second", "not checked: only a person can sign in"))
 		return
 	}
 	pass, err := control.NewPass(ctx, x.cfg.Home)

@@ -137,6 +137,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests[path]++
 	lies := s.lies
 	s.mu.Unlock()
+	if lies.Now != nil {
+		w.Header().Set("Date", lies.Now().UTC().Format(http.TimeFormat))
+	}
 	switch {
 	case lies.Down:
 		http.Error(w, "down", http.StatusInternalServerError)
