@@ -50,7 +50,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "candela")
-	build := exec.Command("go", "-C", root, "build", "-trimpath", "-o", binary, "./cmd/candela")
+	build := exec.Command("go", "-C", root, "build", "-trimpath", "-ldflags", "-s -w -buildid=", "-o", binary, "./cmd/candela")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)

@@ -96,6 +96,7 @@ func TestPackages_CarryTheUnitAndTheLicences(t *testing.T) {
 	}
 	for _, want := range []string{
 		"/usr/lib/systemd/system/candela.service", "/etc/candela/candela.env",
+		"/usr/share/candela/owners.conf", "/usr/share/candela/replica.conf", "/usr/share/candela/secrets.sh",
 		"/usr/share/doc/candela/copyright", "/usr/share/doc/candela/THIRD_PARTY_NOTICES.txt",
 	} {
 		if !slices.ContainsFunc(n.Contents, func(c config.NFPMContent) bool { return c.Destination == want }) {

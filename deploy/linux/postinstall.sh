@@ -14,5 +14,7 @@ To serve others, type a passphrase into the first command and start the service:
   sudo sh -c 'cd /etc/candela && umask 077 && candela auth hash-password >owner-password.new && mv owner-password.new owner-password'
   sudo systemctl enable --now candela
 
+For many people, who sign in at an identity provider, see /usr/share/candela/owners.conf.
+
 NEXT
 fi

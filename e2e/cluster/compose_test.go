@@ -3,6 +3,8 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,11 +25,14 @@ const deploy = "../../deploy/"
 // composed is what the test reads of deploy/compose.yaml.
 type composed struct {
 	Services map[string]struct {
-		Image   string   `yaml:"image"`
-		Command []string `yaml:"command"`
-		Volumes []string `yaml:"volumes"`
+		Image       string            `yaml:"image"`
+		Command     []string          `yaml:"command"`
+		Environment map[string]string `yaml:"environment"`
+		Secrets     []string          `yaml:"secrets"`
+		Volumes     []string          `yaml:"volumes"`
 	} `yaml:"services"`
 	Volumes map[string]any `yaml:"volumes"`
+	Secrets map[string]any `yaml:"secrets"`
 }
 
 func readFile(t *testing.T, name string) string {
@@ -64,10 +69,11 @@ func TestCompose_IsWhatTheProgramsTake(t *testing.T) {
 		t.Fatalf("replicas %v, servers %v, balancer %v", replicas, servers, c.of("caddy"))
 	}
 	made := makeSecrets(t, servers)
-	cfg := loadReplica(t, made, c.Services[replicas[0]].Command)
+	first := c.Services[replicas[0]]
+	cfg := loadReplica(t, made, first.Command, first.Environment, first.Secrets)
 	for _, name := range replicas {
-		if !slices.Equal(c.Services[name].Command, c.Services[replicas[0]].Command) {
-			t.Errorf("%s runs with other flags than %s", name, replicas[0])
+		if s := c.Services[name]; !slices.Equal(s.Command, first.Command) || !maps.Equal(s.Environment, first.Environment) || !slices.Equal(s.Secrets, first.Secrets) {
+			t.Errorf("%s runs with other settings than %s", name, replicas[0])
 		}
 	}
 	for name, s := range c.Services {
@@ -118,24 +124,82 @@ func makeSecrets(t *testing.T, servers []string) string {
 	return dir
 }
 
-// loadReplica reads flags as candela does at its start.
-func loadReplica(t *testing.T, made string, command []string) *config.Config {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(made, "owner-password"), []byte(strings.Repeat("correct horse ", 3)), 0o600); err != nil {
-		t.Fatal(err)
+// secretFiles are the files of the secrets of compose.yaml, by their names there.
+func secretFiles() map[string]string {
+	return map[string]string{
+		"owner-password": "owner-password", "oidc-client-secret": "oidc-client-secret", "cluster-secret": "cluster-secret",
+		"candela-cert": "candela.pem", "candela-key": "candela-key.pem", "ca": "ca.pem",
 	}
-	files := strings.NewReplacer("/run/secrets/owner-password", made+"/owner-password", "/run/secrets/cluster-secret", made+"/cluster-secret",
-		"/run/secrets/candela-cert", made+"/candela.pem", "/run/secrets/candela-key", made+"/candela-key.pem", "/run/secrets/ca", made+"/ca.pem")
-	host := regexp.MustCompile(`\$\{CANDELA_HOST[^}]*\}`)
+}
+
+// loadReplica reads flags and variables as candela does at its start. Only the secrets that are named are there.
+func loadReplica(t *testing.T, made string, command []string, environment map[string]string, secrets []string) *config.Config {
+	t.Helper()
+	mounted := t.TempDir()
+	for _, name := range secrets {
+		text, err := os.ReadFile(filepath.Join(made, secretFiles()[name]))
+		if errors.Is(err, fs.ErrNotExist) { // of those that a person writes
+			text = []byte(strings.Repeat("correct horse ", 3))
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(mounted, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values := map[string]string{
+		"CANDELA_HOST": "charts.example.com", "CANDELA_OIDC_ISSUER": "https://id.example.com", "CANDELA_OIDC_CLIENT_ID": "candela", "CANDELA_OIDC_ALLOW": "group:traders",
+	}
+	filled := func(text string) string {
+		text = regexp.MustCompile(`\$\{(\w+):[^}]*\}`).ReplaceAllStringFunc(text, func(v string) string {
+			name, _, _ := strings.Cut(strings.TrimPrefix(v, "${"), ":")
+			return values[name]
+		})
+		return strings.ReplaceAll(text, "/run/secrets/", mounted+"/")
+	}
 	args := []string{"--home", t.TempDir()}
 	for _, arg := range command {
-		args = append(args, files.Replace(host.ReplaceAllString(arg, "charts.example.com")))
+		args = append(args, filled(arg))
 	}
-	cfg, err := app.LoadConfig(config.Input{Args: args})
+	var environ []string
+	for name, value := range environment {
+		environ = append(environ, name+"="+filled(value))
+	}
+	cfg, err := app.LoadConfig(config.Input{Args: args, Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cfg
+}
+
+// TestCompose_ManyOwners holds compose.owners.yaml, on top of compose.yaml, against the program.
+func TestCompose_ManyOwners(t *testing.T) {
+	t.Parallel()
+	var c, over composed
+	for file, into := range map[string]*composed{"compose.yaml": &c, "compose.owners.yaml": &over} {
+		if err := yaml.Unmarshal([]byte(readFile(t, file)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := makeSecrets(t, c.of("nats"))
+	replicas := c.of("candela")
+	if len(over.Services) != len(replicas) {
+		t.Errorf("%d replicas, and %d for many owners", len(replicas), len(over.Services))
+	}
+	for _, name := range replicas {
+		changed := over.Services[name]
+		environment := maps.Clone(c.Services[name].Environment)
+		maps.Copy(environment, changed.Environment)
+		for _, secret := range changed.Secrets { // they take the place of those of compose.yaml
+			if one, ok := over.Secrets[secret]; (!ok || one == nil) && c.Secrets[secret] == nil {
+				t.Errorf("%s wants the secret %s, which is not there", name, secret)
+			}
+		}
+		cfg := loadReplica(t, made, c.Services[name].Command, environment, changed.Secrets)
+		if !cfg.ManyOwners() || !cfg.Shared() || !cfg.Trade || !slices.Equal(cfg.Owners.Allow, []string{"group:traders"}) {
+			t.Errorf("%s: many owners %v, replicas %v, trades %v, allows %q", name, cfg.ManyOwners(), cfg.Shared(), cfg.Trade, cfg.Owners.Allow)
+		}
+	}
 }
 
 // judgeServer reads nats.conf as nats-server does.
