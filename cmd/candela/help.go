@@ -252,6 +252,7 @@ Example:
 Commands:
   list        strategies that run, wait for you or have ended, with how their models stand
   show ID     one in JSON, with its terms and what it wanted at its newest bars
+  drift ID    where the difference between its model and its account comes from
   start ID    run a strategy that was proposed
   decline ID  end a proposal
   pause ID    pause a strategy; its bars are still computed
@@ -267,7 +268,7 @@ Flags:
   --stage STAGE  of start: shadow, the default, or paper
   --cap AMOUNT   of start at the stage paper: the most that it may hold
   --close        of stop: sell what it holds; else that stays, with its stops
-  --json         of list: JSON
+  --json         of list and drift: JSON
 `
 	alertsHelp = `
 Commands:

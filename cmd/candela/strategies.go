@@ -20,7 +20,7 @@ import (
 // runStrategies lists, shows and changes strategies that run by themselves.
 func runStrategies() cli.Runner {
 	acts := strategies.Acts()
-	subs := append(make([]cli.Subcommand, 0, 2+len(acts)), cli.Sub("list", listStrategies), cli.Sub("show", showStrategy))
+	subs := append(make([]cli.Subcommand, 0, 3+len(acts)), cli.Sub("list", listStrategies), cli.Sub("show", showStrategy), cli.Sub("drift", strategyDrift))
 	for _, act := range acts {
 		subs = append(subs, cli.Sub(act, actOnStrategy(act)))
 	}
@@ -92,6 +92,46 @@ func showStrategy(ctx context.Context, in cli.Call) error {
 		return err
 	}
 	return cli.PrintJSON(in.Stdout, one)
+}
+
+// strategyDrift shows where the difference between the model of a strategy and its account comes from.
+func strategyDrift(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	id, rest := cli.CutWord(args)
+	if id == "" {
+		return fault.Missing("strategies drift ID", "an ID or a name that candela strategies list shows")
+	}
+	cfg, err := in.Config(rest)
+	if err != nil {
+		return err
+	}
+	is, err := app.Commands(cfg, in.Stderr).StrategyDrift(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.PrintJSON(in.Stdout, is)
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(what, cause string, amount decimal.Decimal) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t\n", what, strings.ReplaceAll(cause, "_", " "), amount.StringFixed(2))
+	}
+	row("model", is.Currency, is.Model)
+	if is.Account != nil {
+		for _, s := range is.Steps {
+			row(s.Name, s.Cause, s.Amount)
+		}
+		row("account", is.Currency, *is.Account)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, line := range is.Notes() {
+		if _, err := fmt.Fprintln(in.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // actOnStrategy returns the command that changes a strategy.

@@ -15,6 +15,7 @@ import (
 type Strategies interface {
 	ListOwn(ctx context.Context) ([]strategies.View, error)
 	ShowOwn(ctx context.Context, id string) (strategies.Shown, error)
+	DriftOwn(ctx context.Context, id string) (strategies.Drift, error)
 	// Act changes one. act is start, decline, pause, resume or stop.
 	Act(ctx context.Context, by, act, id string, how strategies.How) (strategies.View, error)
 }
@@ -30,6 +31,10 @@ func (s Server) handleStrategies(mux *http.ServeMux) {
 	mux.HandleFunc("GET /strategies/{id}", func(w http.ResponseWriter, r *http.Request) {
 		one, err := s.Strategies.ShowOwn(r.Context(), r.PathValue("id"))
 		s.answerTrading(w, r, one, err)
+	})
+	mux.HandleFunc("GET /strategies/{id}/drift", func(w http.ResponseWriter, r *http.Request) {
+		is, err := s.Strategies.DriftOwn(r.Context(), r.PathValue("id"))
+		s.answerTrading(w, r, is, err)
 	})
 	mux.HandleFunc("POST /strategies/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
 		how := strategies.How{Stage: deploy.Stage(r.FormValue("stage")), Close: r.FormValue("close") == "true"}
@@ -53,6 +58,11 @@ func ListStrategies(ctx context.Context, home string) (all []strategies.View, re
 // ShowStrategy returns a strategy of the program in a state directory.
 func ShowStrategy(ctx context.Context, home, id string) (one strategies.Shown, reached bool, err error) {
 	return callTrader[strategies.Shown](ctx, home, http.MethodGet, "/strategies/"+url.PathEscape(id))
+}
+
+// StrategyDrift compares a strategy of the program in a state directory with its account.
+func StrategyDrift(ctx context.Context, home, id string) (is strategies.Drift, reached bool, err error) {
+	return callTrader[strategies.Drift](ctx, home, http.MethodGet, "/strategies/"+url.PathEscape(id)+"/drift")
 }
 
 // ActOnStrategy changes a strategy of the program in a state directory.

@@ -123,16 +123,20 @@ func declareDeployment() (*deploymentArgs, args) {
 	a := &deploymentArgs{part: "state"}
 	return a, args{
 		stringArg("deployment_id", &a.id, 64, "From list_deployments; its name does, too.").require(),
-		enumArg("part", &a.part, "state: terms and how it stands. intents: what it wanted, newest first. Default: state.", "state", "intents"),
+		enumArg("part", &a.part, "state: terms and how it stands. intents: what it wanted, newest first. drift: why its account earned something else than its model. Default: state.", "state", "intents", "drift"),
 	}
 }
 
 func (t *Trading) getDeployment() toolSpec {
 	return toolSpec{
 		name: "get_deployment", title: "Show a strategy", trading: true, scope: principal.Read, set: StrategiesSet,
-		description: "Show a strategy with its terms, or the orders that it wanted at its newest bars. 1 to 7 KB.",
+		description: "Show a strategy with its terms, the orders that it wanted at its newest bars, or its drift: where each cent between model and account comes from. 1 to 7 KB.",
 		hints:       hints{readOnly: true, idempotent: true},
 		call: onStrategies(t, declareDeployment, func(ctx context.Context, caller principal.Caller, a *deploymentArgs) (mcp.Result, error) {
+			if a.part == "drift" {
+				is, err := t.Strategies.Drift(ctx, caller, a.id)
+				return jsonResult(is, err)
+			}
 			d, book, err := t.Strategies.Get(ctx, caller, a.id)
 			if err != nil {
 				return mcp.Result{}, err

@@ -38,7 +38,7 @@ func floors() [][]room {
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/owner access/owners", "access/oauth", "access/cimd access/door access/metering access/plan access/upstream access/usage"}},
 		},
-		{{"trading", "orders, limits, accounts", []string{"trading/accounts trading/deploy trading/policy", "trading/desk", "trading/broker/*", "trading/venue", "trading/broker trading/guard", "trading/order", "trading/margin"}}},
+		{{"trading", "orders, limits, accounts", []string{"trading/accounts trading/deploy trading/policy", "trading/desk", "trading/broker/*", "trading/venue", "trading/broker trading/guard", "trading/drift", "trading/order", "trading/margin"}}},
 		{
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},

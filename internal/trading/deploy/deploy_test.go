@@ -155,7 +155,7 @@ if ta.crossunder(ta.sma(close, 3), ta.sma(close, 9))
 func termsOf(v *venue, from int) deploy.Terms {
 	return deploy.Terms{
 		Program: deploy.Program{Script: script}, Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Interval: market.Minute5,
-		Account: deploy.Account{Capital: decimal.NewFromInt(10_000), Size: deploy.SizeScript}, Tick: decimal.New(1, -2), Step: decimal.New(1, -5),
+		Account: deploy.Account{Capital: decimal.NewFromInt(10_000), Size: deploy.SizeScript, FeeBps: decimal.NewFromInt(10), SlipBps: decimal.NewFromInt(5)}, Quote: "USDT", Tick: decimal.New(1, -2), Step: decimal.New(1, -5),
 		From: v.bars[from].T, First: v.bars[0].T, Engine: backtest.Engine,
 	}
 }

@@ -81,11 +81,12 @@ type Deployments struct {
 	acting     sync.Mutex    // while a proposal is recorded or one is started: their number is bounded
 	announcing sync.Mutex    // while the desk gets to know the deployments
 	known      chan struct{} // closed when the desk knows which deployments there are
+	comparing  chan struct{} // holds one element while a model is compared with its account
 }
 
 // New returns deployments that are idle until Run.
 func New(cfg Config) *Deployments {
-	return &Deployments{cfg: cfg, runners: make(map[string]*runner), known: make(chan struct{})}
+	return &Deployments{cfg: cfg, runners: make(map[string]*runner), known: make(chan struct{}), comparing: make(chan struct{}, 1)}
 }
 
 // Run loads the deployments and runs them until ctx ends. It calls ready when all are loaded.
@@ -230,12 +231,15 @@ func (d *Deployments) current(v Deployment) Deployment {
 // List returns the deployments, the newest first.
 func (d *Deployments) List(context.Context) ([]Deployment, error) { return d.all(), nil }
 
-// Get returns a deployment by its id, or one that has not ended by its name.
+// Get returns a deployment by its id, or by its name: one that has not ended, else the newest.
 func (d *Deployments) Get(_ context.Context, name string) (Deployment, error) {
 	all := d.all()
 	i := slices.IndexFunc(all, func(v Deployment) bool { return v.ID == name })
 	if i < 0 { // a name is no id: see room
 		i = slices.IndexFunc(all, func(v Deployment) bool { return v.Name == name && !v.State.Final() })
+	}
+	if i < 0 {
+		i = slices.IndexFunc(all, func(v Deployment) bool { return v.Name == name })
 	}
 	if i >= 0 {
 		return all[i], nil

@@ -21,6 +21,7 @@ type Desk interface {
 	Place(ctx context.Context, by principal.Caller, r order.Request) (order.Placed, error)
 	Cancel(ctx context.Context, by principal.Caller, id string) (order.Order, error)
 	Orders(ctx context.Context, by principal.Caller, openOnly bool) ([]order.Order, error)
+	OrderPage(ctx context.Context, by principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, by principal.Caller) ([]order.PricedPosition, error)
 	// DeploymentBook returns what a deployment made, and what it holds of a symbol as far as the account has it.
 	DeploymentBook(ctx context.Context, deployment string, s market.Symbol) (order.DeploymentBook, decimal.Decimal, error)

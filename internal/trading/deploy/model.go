@@ -21,8 +21,16 @@ type Model struct {
 	live       *backtest.Live
 	exact      exact
 	from       int64
-	wants      []want // after the newest bar, in the order of their places
-	newest     int    // number of the newest trade
+	wants      []want          // after the newest bar, in the order of their places
+	newest     int             // number of the newest trade
+	entered    map[int]entered // by number of the trade; nil unless somebody asks
+	credited   int             // closed trades that are in it
+}
+
+// entered is what a trade of the model came from: the order of its entry, and the bar since which that was wanted.
+type entered struct {
+	key   string
+	since int64
 }
 
 // NewModel starts the model of a deployment.
@@ -74,8 +82,35 @@ func (m *Model) Step(b market.Bar) ([]Intent, error) {
 		keepQuantities(m.wants, was)
 	}
 	intents := m.changes(b.T, was)
+	m.credit(was)
 	m.newest = newestOf(account)
 	return intents, nil
+}
+
+// credit notes from which orders the newest trades came.
+func (m *Model) credit(was []want) {
+	if m.entered == nil {
+		return
+	}
+	note := func(number int, id string) {
+		if _, known := m.entered[number]; known {
+			return
+		}
+		var from entered
+		for i := range was {
+			if w := &was[i]; w.kind == EntryKind && w.id == id {
+				from = entered{w.Key, w.since}
+			}
+		}
+		m.entered[number] = from
+	}
+	open, closed := m.live.Account().Open(), m.live.Account().Trades()
+	for i := range open {
+		note(open[i].Number(), open[i].ID)
+	}
+	for ; m.credited < len(closed); m.credited++ {
+		note(closed[m.credited].Number(), closed[m.credited].EntryID)
+	}
 }
 
 // newestOf returns the number of the newest open trade, 0 without one.

@@ -22,6 +22,7 @@ import (
 	"candela/internal/trading/deploy"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
+	"candela/internal/trading/drift"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/market"
@@ -117,6 +118,7 @@ type traded struct {
 	fills                    []string // each with its time and price
 	closes, same, less, held int
 	kills                    int
+	drift                    deploy.Drift
 }
 
 // tradeOver lets a strategy trade on the paper account over bars, killed at some calls of its desk. At each close its
@@ -188,8 +190,34 @@ func tradeOver(t *testing.T, n int, at func(call int) (before, after bool)) (out
 		}
 	}
 	slices.Sort(out.fills)
+	out.drift = checkDrift(t, a, p.Deployments, d.ID)
 	p.kill()
 	return out
+}
+
+// checkDrift compares a strategy with its account: what it wanted is computed again, and the steps from the model to the
+// account add up to what the desk says that it earned.
+func checkDrift(t *testing.T, a *account, of *deploy.Deployments, id string) deploy.Drift {
+	t.Helper()
+	got, v, err := of.Drift(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, _, err := a.DeploymentBook(t.Context(), id, v.Terms.Symbol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := book.Position(v.Terms.Symbol)
+	earned, _ := p.Net(v.Terms.Quote)
+	earned = earned.Add(p.Quantity.Mul(got.Mark)).Sub(p.Cost)
+	steps := decimal.Zero
+	for _, s := range got.Steps {
+		steps = steps.Add(s.Amount)
+	}
+	if got.Different != "" || got.Intents != v.Intents || got.Revised > 0 || !got.Account.Sub(earned).Round(8).IsZero() || !got.Held.Equal(p.Quantity) || !steps.Equal(got.Gap) {
+		t.Errorf("%+v: earned %s, held %s, steps %s", got, earned, p.Quantity, steps)
+	}
+	return got
 }
 
 // TestTrade_BookFollowsTheModel lets a strategy trade on the paper account, and kills it before and after calls of the
@@ -204,6 +232,10 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 	whole := run(t, func(int) (before, after bool) { return false, false })
 	if whole.held < 8 || len(whole.fills) < 8 || whole.less > whole.closes/20 {
 		t.Errorf("of %d closes %d are equal, at %d the book has less; %d with a position, %d fills", whole.closes, whole.same, whole.less, whole.held, len(whole.fills))
+	}
+	// At equal costs the account differs only where another order of the strategy filled within a bar.
+	if is := whole.drift; is.Entries < 3 || len(is.Causes) > 0 || len(is.Steps) > 1 || len(is.Steps) == 1 && is.Steps[0].Name != drift.Path {
+		t.Errorf("%+v", is)
 	}
 	for name, most := range map[string]int{"before": 0, "before or after": 1} {
 		if name == "before" && !longtest.On() {

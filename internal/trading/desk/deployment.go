@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -42,7 +43,10 @@ func (d *Desk) SetDeployments(ctx context.Context, all []guard.Deployment) error
 // DeploymentBook returns the book of a deployment, and what it holds of a symbol as far as the account has it: a
 // sale elsewhere makes that less than the book.
 func (d *Desk) DeploymentBook(ctx context.Context, deployment string, s market.Symbol) (book order.DeploymentBook, has decimal.Decimal, err error) {
-	err = d.do(ctx, func(l *loop) { book, has = l.book.Of(deployment), l.book.Part(s, deployment) })
+	err = d.do(ctx, func(l *loop) {
+		book, has = l.book.Of(deployment), l.book.Part(s, deployment)
+		book.Currency = cmp.Or(l.instruments[s].Quote, order.QuoteOf(s, book.Position(s).Base), order.FeeAsset(book.Trades, s))
+	})
 	return book, has, err
 }
 

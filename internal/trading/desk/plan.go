@@ -39,6 +39,9 @@ func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Fac
 	p := proposal{said: r, facts: facts}
 	r = l.asPlan(caller, r, facts)
 	p.asked = l.origin(caller, r)
+	if r.Deployment != "" {
+		p.asked.Quote = facts.Quote.Last
+	}
 	if terms := p.said.Terms(); terms != p.asked.Terms() {
 		p.asked.Asked = terms
 	}

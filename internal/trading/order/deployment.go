@@ -24,6 +24,7 @@ type DeploymentBook struct {
 	Trades     []Trade    `json:"trades,omitempty"`      // newest first; the last 500 of a symbol and those that late fills may change
 	Since      time.Time  `json:"trades_since,omitzero"` // trades that were closed before it are forgotten
 	Released   bool       `json:"released,omitempty"`    // its units belong to no deployment any more
+	Currency   string     `json:"currency,omitempty"`    // of the price of the symbol that was asked for; "" when unknown
 }
 
 // Position returns what the book holds of a symbol.

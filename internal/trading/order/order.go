@@ -266,7 +266,8 @@ type Origin struct {
 	Conditions []Evidence `json:"entry_conditions,omitempty"` // what was found of the owner's own conditions
 	NoEvidence bool       `json:"no_evidence,omitempty"`      // it only reduces a position, and has no claim where the owner asks for one
 
-	Deployment string `json:"deployment,omitempty"` // ID of the deployment of a strategy whose order it is; "" for none
+	Deployment string          `json:"deployment,omitempty"` // ID of the deployment of a strategy whose order it is; "" for none
+	Quote      decimal.Decimal `json:"quote,omitzero"`       // of an order of a deployment: the last price when it was placed
 }
 
 // Head returns the ID of the order that the order belongs to, its own if it belongs to none.

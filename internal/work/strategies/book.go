@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/shopspring/decimal"
@@ -25,7 +26,7 @@ func bookOf(ctx context.Context, own *deploy.Deployments, d *deploy.Deployment) 
 	}
 	p := made.Position(d.Terms.Symbol)
 	out := &Book{Quantity: held, Trades: len(made.Trades), Realised: p.Realised}
-	out.Net, _ = p.Net(d.Terms.Quote)
+	out.Net, _ = p.Net(cmp.Or(made.Currency, d.Terms.Quote))
 	if price, open := p.Average(); open {
 		out.Average = price
 	}

@@ -55,6 +55,11 @@ func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
 	return out, nil
 }
 
+// DriftOwn compares a strategy with its account.
+func (o Owner) DriftOwn(ctx context.Context, id string) (Drift, error) {
+	return o.Drift(ctx, principal.Caller{Subject: o.Subject}, id)
+}
+
 // Acts lists what the owner can do with a strategy.
 func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
 

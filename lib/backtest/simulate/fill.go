@@ -43,7 +43,7 @@ func (a *Account) Marked(l *Lot, p float64) Trade {
 	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.unit))
 	return Trade{
 		EntryID: l.ID, EntryComment: l.Comment, Side: l.Side, Quantity: l.Quantity, EntryPrice: l.Price, EntryBar: l.Bar, EntryTime: l.Time,
-		Commission: l.paid - l.funding, Funding: l.funding, Profit: gross - l.paid, Best: l.Best, Worst: l.Worst,
+		Commission: l.paid - l.funding, Funding: l.funding, Profit: gross - l.paid, Best: l.Best, Worst: l.Worst, entry: l.entry,
 	}
 }
 
@@ -64,7 +64,12 @@ type Trade struct {
 	// Ambiguous reports that the bar of the exit held another price at which the trade
 	// could have ended, so that the assumed path decided.
 	Ambiguous bool
+
+	entry int // number of the entry
 }
+
+// Number returns the number of the open trade that it closed, or of which it closed a part.
+func (t *Trade) Number() int { return t.entry }
 
 // execute fills an order or one leg of it at a price that it met.
 func (a *Account) execute(o *order, l *leg, p float64) {
@@ -225,7 +230,7 @@ func (a *Account) close(l *Lot, qty, p, fee float64, id, comment string) {
 	t := Trade{
 		EntryID: l.ID, ExitID: id, EntryComment: l.Comment, ExitComment: comment, Side: l.Side, Quantity: qty,
 		EntryPrice: l.Price, ExitPrice: p, EntryBar: l.Bar, ExitBar: a.bar, EntryTime: l.Time, ExitTime: a.time,
-		Commission: share - funding + fee, Funding: funding, Profit: gross - share - fee, Best: l.Best, Worst: l.Worst,
+		Commission: share - funding + fee, Funding: funding, Profit: gross - share - fee, Best: l.Best, Worst: l.Worst, entry: l.entry,
 	}
 	l.Quantity = a.cut(l.Quantity - qty)
 	l.paid -= share
