@@ -5,18 +5,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"candela/internal/alerting/alert"
 )
 
-func alertWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var alertWords = sync.OnceValue(func() words {
 	return words{
 		"message": "note", "name": "note", "comment": "note", "description": "note", "label": "note", "title": "note", "text": "note", "reason": "note", "alertname": "note",
 		"expiresin": "expires_at", "expiry": "expires_at", "expires": "expires_at", "expiration": "expires_at", "validuntil": "expires_at", "expiretime": "expires_at", "ttl": "expires_at",
 		"trigger": "condition", "rule": "condition", "when": "condition", "recurring": "repeat", "repeating": "repeat", "repeats": "repeat",
 	}
-}
+})
 
 // expiry reads a time from now such as 24h.
 func (c *call) expiry() error {

@@ -5,19 +5,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
 
-func chartWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var chartWords = sync.OnceValue(func() words {
 	return words{
 		"indicator": "indicators", "names": "indicators", "indicatornames": "indicators", "indicatorlist": "indicators", "studies": "indicators", "study": "indicators", "overlays": "indicators", "logscale": "log", "logarithmic": "log",
 		"indicatorname": "indicators", "technicals": "indicators", "panels": "indicators", "oscillators": "indicators", "subplots": "indicators", "panes": "indicators", "at": "end", "asof": "end", "ason": "end", "attime": "end", "timestamp": "end", "datetime": "end",
 		"output": "format", "outputformat": "format", "comparewith": "compare", "colorscheme": "theme", "drawing": "drawings", "lines": "drawings",
 	}
-}
+})
 
 // drawnAnyway drops what a chart shows without being asked.
 func (c *call) drawnAnyway() error {
@@ -231,13 +234,15 @@ func drawing(item json.RawMessage) (json.RawMessage, []string, error) {
 	return o.json(item), o.understood, nil
 }
 
-func backtestWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var backtestWords = sync.OnceValue(func() words {
 	return words{
 		"initialcapital": "capital", "startingcapital": "capital", "initialbalance": "capital", "cash": "capital", "initialcash": "capital", "startcapital": "capital",
 		"positionsizepct": "size_pct", "sizepercent": "size_pct", "positionpct": "size_pct", "slippagebps": "slip_bps", "commissionbps": "fee_bps", "feesbps": "fee_bps",
 		"pine": "script", "pinescript": "script", "code": "script", "source": "script", "strategycode": "script", "pinecode": "script", "strategyscript": "script", "pinestrategy": "script", "parameters": "sweep", "grid": "sweep", "longrules": "long", "shortrules": "short",
 	}
-}
+})
 
 // ReadyBacktest is the rule of a back-test in errors.
 const ReadyBacktest = `{"long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}}}}`
@@ -295,12 +300,14 @@ func (c *call) sides() error {
 	return nil
 }
 
-func scanWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var scanWords = sync.OnceValue(func() words {
 	return words{
 		"filter": "condition", "query": "condition", "where": "condition", "criteria": "condition", "screen": "condition", "sortby": "rank_by", "orderby": "rank_by", "sort": "rank_by", "rank": "rank_by",
 		"direction": "order", "sortorder": "order", "top": "limit", "max": "limit", "values": "columns", "fields": "columns", "show": "columns", "indicators": "columns", "within": "within_bars", "lookbackbars": "within_bars", "lookback": "within_bars", "lastbars": "within_bars",
 	}
-}
+})
 
 // scanRefused returns what to say about a word of scan_symbols that is not taken.
 func scanRefused(word string) (advice, bool) {

@@ -3,6 +3,7 @@ package wording
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
@@ -44,7 +45,9 @@ func orderNumbers() []string {
 }
 
 // orderWords maps names that models and venues use, without case and separators, to those of place_order.
-func orderWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var orderWords = sync.OnceValue(func() words {
 	return words{
 		"qty": "quantity", "units": "quantity", "shares": "quantity",
 		"quotequantity": "notional", "quoteorderqty": "notional", "quoteamount": "notional",
@@ -57,7 +60,7 @@ func orderWords() words {
 		"tif": "time_in_force", "expiretime": "not_after", "reason": "note", "comment": "note", "test": "dry_run", "preview": "dry_run", "simulate": "dry_run", "validateonly": "dry_run", "validate": "dry_run",
 		"ordertype": "type", "action": "side", "direction": "side", "strategy": "note", "rationale": "note", "thesis": "note", "justification": "note", "explanation": "note", "memo": "note", "tag": "note", "label": "note", "message": "note", "description": "note",
 	}
-}
+})
 
 // refuse returns the error of a word that can mean several things, or that candela does not have.
 func (c *call) refuse(refused func(string) (advice, bool)) error {

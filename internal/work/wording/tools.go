@@ -2,9 +2,9 @@ package wording
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"candela/internal/kit/strictjson"
@@ -41,9 +41,7 @@ func Read(asked Call) (json.RawMessage, []string, error) {
 		return nil, nil, err
 	}
 	c.spans()
-	words := sharedWords()
-	maps.Copy(words, own.words)
-	if err := c.renames(words); err != nil {
+	if err := c.renames(own.words, sharedWords()); err != nil {
 		return nil, nil, err
 	}
 	for _, step := range slices.Concat(own.second, []func(*call) error{(*call).symbols, (*call).intervals, (*call).moments}, own.then, []func(*call) error{(*call).plain}) {
@@ -81,7 +79,9 @@ type dialect struct {
 }
 
 // sharedWords are those of every tool.
-func sharedWords() words {
+//
+//nolint:gochecknoglobals // built once, never written
+var sharedWords = sync.OnceValue(func() words {
 	return words{
 		"ticker": "symbol", "pair": "symbol", "instrument": "symbol", "asset": "symbol", "tickers": "symbols", "pairs": "symbols", "instruments": "symbols", "symbollist": "symbols",
 		"timeframe": "interval", "tf": "interval", "resolution": "interval", "granularity": "interval", "barsize": "interval", "candleinterval": "interval", "candlesize": "interval",
@@ -91,7 +91,7 @@ func sharedWords() words {
 		"numbars": "bars", "candles": "bars", "lookback": "bars", "lookbackbars": "bars", "nbars": "bars", "barcount": "bars", "numcandles": "bars", "last": "limit", "numberofbars": "bars", "numberofcandles": "bars", "candlecount": "bars", "candlescount": "bars", "barscount": "bars", "historybars": "bars", "nbrbars": "bars",
 		"timeout": "wait_seconds", "wait": "wait_seconds", "timeoutseconds": "wait_seconds", "timeoutsecs": "wait_seconds", "pagetoken": "cursor", "nextcursor": "cursor",
 	}
-}
+})
 
 // wordsOf returns the dialect of a tool.
 func wordsOf(tool string) dialect {

@@ -5,7 +5,6 @@ package wording
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -159,16 +158,12 @@ func array(items []json.RawMessage) json.RawMessage {
 
 // renames gives the arguments that the tool does not know their names: those of words, by what is left of
 // a name without case and separators, and spellings such as stopPrice.
-func (c *call) renames(own words) error {
-	spellings := maps.Clone(own)
-	for _, name := range c.names {
-		spellings[Joined(name)] = name
-	}
+func (c *call) renames(all ...words) error {
 	for _, f := range slices.Clone(c.fields) {
 		if c.known(f.name) {
 			continue
 		}
-		for to := range strings.SplitSeq(spellings[Joined(f.name)], "|") {
+		for to := range strings.SplitSeq(c.meant(Joined(f.name), all), "|") {
 			if to == "" || !c.known(to) {
 				continue
 			}
@@ -179,6 +174,22 @@ func (c *call) renames(own words) error {
 		}
 	}
 	return nil
+}
+
+// meant returns the argument that a joined word names: one of the tool by its own name, else that of the
+// first words that have it.
+func (c *call) meant(word string, all []words) string {
+	for _, name := range slices.Backward(c.names) {
+		if Joined(name) == word {
+			return name
+		}
+	}
+	for _, some := range all {
+		if to, ok := some[word]; ok {
+			return to
+		}
+	}
+	return ""
 }
 
 // plainNumber returns the number in quotes that can be read in one way only: digits with at most one
