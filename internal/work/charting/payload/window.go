@@ -73,12 +73,14 @@ func Cut(r *ta.Result, total, n int) *ta.Result {
 	cut.Lines, cut.Hist, cut.Fills = slices.Clone(cut.Lines), slices.Clone(cut.Hist), slices.Clone(cut.Fills)
 	for i := range cut.Lines {
 		cut.Lines[i].Values = own(cut.Lines[i].Values)
+		cut.Lines[i].Ahead = slices.Clone(cut.Lines[i].Ahead)
 	}
 	for i := range cut.Hist {
 		cut.Hist[i].Values = own(cut.Hist[i].Values)
 	}
 	for i := range cut.Fills {
 		cut.Fills[i].Y1, cut.Fills[i].Y2 = own(cut.Fills[i].Y1), own(cut.Fills[i].Y2)
+		cut.Fills[i].Ahead1, cut.Fills[i].Ahead2 = slices.Clone(cut.Fills[i].Ahead1), slices.Clone(cut.Fills[i].Ahead2)
 	}
 	return &cut
 }
