@@ -76,7 +76,7 @@ func bbands() Def {
 					calc.Bollinger(col[bandUpper], col[bandMid], col[bandLower], in.prices(from), n, k, in.slots())
 					copy(col[bandClose], in.Bars.C)
 				},
-				lines: bandLines("BB"), present: fillBands,
+				lines: bandLines("BB"), present: fillBands, byBar: true,
 			}
 		},
 	}
@@ -118,7 +118,7 @@ func keltner() Def {
 					}
 				},
 				detect: detectBreakout,
-				lines:  bandLines("KC"), present: fillBands,
+				lines:  bandLines("KC"), present: fillBands, byBar: true,
 			}
 		},
 	}
@@ -165,7 +165,7 @@ func donchian() Def {
 					}
 				},
 				detect: func(r *Row) { detectOutside(r, side, r.Bar.C) },
-				lines:  bandLines("DC"), present: fillBands,
+				lines:  bandLines("DC"), present: fillBands, byBar: true,
 			}
 		},
 	}

@@ -102,7 +102,7 @@ func accbands() Def {
 						r.Values[bandClose] = b.C
 					}
 				},
-				detect: detectBreakout, lines: bandLines("ACC"), present: fillBands,
+				detect: detectBreakout, lines: bandLines("ACC"), present: fillBands, byBar: true,
 			}
 		},
 	}

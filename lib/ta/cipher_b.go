@@ -82,6 +82,7 @@ func newCipherB(v Values) Instance {
 		},
 		lines:  slices.Concat(solid("WT1", "WT2"), styled(Hidden, "RSI"), styled(Band, "Stoch K", "Stoch D")),
 		levels: []HLine{{Y: 60}, {Y: 100}, {Y: -60}, {Y: 0, Style: Zero}}, yRange: &[2]float64{-105, 105},
+		byBar:   true,
 		present: presentCipher,
 	}
 	if v.Bool("show_divergences") {

@@ -114,7 +114,7 @@ func envelope() Def {
 						r.Values[bandClose] = r.Bar.C
 					}
 				},
-				detect: detectBreakout, lines: bandLines("Env"), present: fillBands,
+				detect: detectBreakout, lines: bandLines("Env"), present: fillBands, byBar: true,
 			}
 		},
 	}

@@ -24,6 +24,7 @@ func darvas() Def {
 					b := box{n: float64(n), cells: m.Cells(boxCells)}
 					return b.next
 				},
+				byBar: true,
 				present: func(r *Result, col [][]float64) {
 					r.Fills = []Fill{{Y1: col[0], Y2: col[1], Style: Channel}}
 				},

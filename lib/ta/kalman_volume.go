@@ -59,6 +59,7 @@ func newKalmanVolume(v Values) Instance {
 			}
 		},
 		detect: func(r *Row) { detectKVF(r, kvf, signal) },
+		byBar:  true,
 		present: func(r *Result, col [][]float64) {
 			r.Hist = []Hist{{Label: "Volume", Values: col[up], Style: Plain}, {Label: "Volume", Values: col[down], Style: Plain}}
 			r.Fills = []Fill{

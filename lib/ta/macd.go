@@ -35,6 +35,7 @@ func macd() Def {
 				batch: func(in Input, col [][]float64) {
 					calc.MACD(col[0], col[1], col[2], in.prices(from), fast, slow, signal)
 				},
+				byBar: true,
 				present: func(r *Result, col [][]float64) {
 					r.Hist = []Hist{{Label: "Histogram", Values: col[2], Style: Momentum}}
 				},

@@ -54,6 +54,7 @@ func newRSIMFIStoch(v Values) Instance {
 				r.Values[strip] = agreement(r.Values[rsi], r.Values[mfi])
 			}
 		},
+		byBar: true,
 		present: func(r *Result, col [][]float64) {
 			if v.Bool("show_trend_bars") {
 				r.Hist = []Hist{{Label: "Trend", Values: col[strip], Style: State}}

@@ -38,6 +38,7 @@ func squeeze() Def {
 				lines: styled(Hidden, "Momentum", "Squeeze"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin:  func(m *calc.Slab, _ Env) step { return newSqueeze(m, n, bands, channel).next },
 				detect: detectSqueeze,
+				byBar:  true,
 				present: func(r *Result, col [][]float64) {
 					r.Hist = []Hist{
 						{Label: "Momentum", Values: col[squeezeMomentum], Style: Momentum},

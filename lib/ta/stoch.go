@@ -33,6 +33,7 @@ func stoch() Def {
 					b := in.Bars
 					calc.Stochastic(col[0], col[1], b.H, b.L, b.C, n, k, d, in.slots())
 				},
+				byBar:   true,
 				present: func(r *Result, col [][]float64) { r.Fills = []Fill{{Y1: col[0], Y2: col[1], Style: Cloud}} },
 			}
 		},

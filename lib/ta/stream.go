@@ -141,8 +141,10 @@ type series struct {
 	// Without it Compute runs the steps.
 	batch func(in Input, columns [][]float64)
 
-	// present draws what lines and levels do not say; it may be nil.
+	// present draws what lines and levels do not say; it may be nil. byBar says that it draws each
+	// bar from that bar's row alone.
 	present func(r *Result, columns [][]float64)
+	byBar   bool
 }
 
 // solid returns solid lines with the labels.

@@ -25,6 +25,7 @@ func volume() Def {
 					mean := m.SMA(n)
 					return func(r *Row) { r.Values[0], r.Values[1] = r.Bar.V, mean.Step(r.Slot, r.Bar.V) }
 				},
+				byBar: true,
 				present: func(r *Result, col [][]float64) {
 					r.Hist = []Hist{{Label: "Volume", Values: col[0], Style: Plain}}
 				},
@@ -80,6 +81,7 @@ func pvo() Def {
 					}
 				},
 				detect: func(r *Row) { r.crosses(0, 1) },
+				byBar:  true,
 				present: func(r *Result, col [][]float64) {
 					r.Hist = []Hist{{Label: "Histogram", Values: col[2], Style: Momentum}}
 				},
@@ -210,6 +212,7 @@ func twap() Def {
 						r.Values[mean] = ratio(c[sum], c[count])
 					}
 				},
+				byBar:   true,
 				present: func(r *Result, col [][]float64) { r.Restarts = restarts(col[began]) },
 			}
 		},

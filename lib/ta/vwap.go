@@ -21,6 +21,7 @@ func vwap() Def {
 			a := anchored{v: v, began: began}
 			return &series{
 				label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 2, lines: solid("VWAP"), begin: a.begin,
+				byBar:   true,
 				present: func(r *Result, col [][]float64) { r.Restarts = restarts(col[began]) },
 			}
 		},
@@ -52,6 +53,7 @@ func vwapBands() Def {
 						r.Values[upper], r.Values[middle], r.Values[lower] = mean+width, mean, mean-width
 					}
 				},
+				byBar: true,
 				present: func(r *Result, col [][]float64) {
 					r.Restarts = restarts(col[began])
 					r.Fills = []Fill{{Y1: col[upper], Y2: col[lower], Style: Channel}}

@@ -52,6 +52,7 @@ func waveTrend() Def {
 					}
 				},
 				detect: func(r *Row) { detectWave(r, wt1, wt2, top, bottom) },
+				byBar:  true,
 				present: func(r *Result, col [][]float64) {
 					r.Fills = []Fill{
 						{Y1: col[wt1], Y2: col[wt2], Style: Cloud},

@@ -51,9 +51,10 @@ type Account interface {
 type Config struct {
 	Bars     BarSource
 	Renderer Renderer
-	Alerts   Alerts  // nil without trading
-	Account  Account // nil without trading
-	Turns    *Turns  // nil for turns of its own
+	Alerts   Alerts     // nil without trading
+	Account  Account    // nil without trading
+	Turns    *Turns     // nil for turns of its own
+	States   *ta.States // of indicators; nil for its own
 	Log      *slog.Logger
 }
 
@@ -68,8 +69,14 @@ func New(cfg Config) *Charting {
 	if cfg.Turns == nil {
 		cfg.Turns = NewTurns(Sharing{})
 	}
+	if cfg.States == nil {
+		cfg.States = ta.NewStates(maxStates)
+	}
 	return &Charting{Config: cfg}
 }
+
+// maxStates bounds what is kept of the series that charts are asked of, in bytes.
+const maxStates = 32 << 20
 
 // Chart reads the bars and runs the indicators as [Compute] does. It holds a turn for all but reading the
 // bars.
@@ -90,7 +97,7 @@ func (c *Charting) Chart(ctx context.Context, caller principal.Caller, q Request
 		defer c.memory.Put(memory)
 		run := c.Turns.Run(ctx, caller, true)
 		defer run.Close()
-		shown, err = show(ctx, bars, q, memory, run)
+		shown, err = show(ctx, bars, q, memory, run, c.States)
 		return err
 	})
 	return shown, err

@@ -35,7 +35,7 @@ func Compute(ctx context.Context, source BarSource, q Request) (*payload.Chart, 
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, bars, q, new(ta.Memory), nil)
+	return show(ctx, bars, q, new(ta.Memory), nil, nil)
 }
 
 // chartBars holds the bars that a request needs: those to show among those for the
@@ -101,8 +101,8 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 }
 
 // show runs the indicators over the bars, in memory that the chart does not keep, and
-// compares the symbols. run is what scripts may hold.
-func show(ctx context.Context, bars chartBars, q Request, memory *ta.Memory, run *budget.Run) (*payload.Chart, error) {
+// compares the symbols. run is what scripts may hold; states may be nil.
+func show(ctx context.Context, bars chartBars, q Request, memory *ta.Memory, run *budget.Run, states *ta.States) (*payload.Chart, error) {
 	set, shown := bars.BarSet, bars.shown
 	bars.scripts = countScripts(q.Indicators)
 	env := ta.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts, Budget: run}
@@ -116,13 +116,17 @@ func show(ctx context.Context, bars chartBars, q Request, memory *ta.Memory, run
 	if chart.Compared, err = compared(bars.compared, &shown, q.Interval, set.Calendar); err != nil {
 		return nil, err
 	}
+	var kept *ta.Kept
+	if states != nil && q.Range.End == 0 && !set.Synthetic { // the past is seldom asked for twice
+		kept = states.Of(set.Provider+":"+chart.Symbol, env, &set.Bars, set.Forming)
+	}
 	keys := payload.Keys(keyNames(q.Indicators))
 	for i, r := range q.Indicators {
 		if err := fair.Pause(ctx); err != nil {
 			return nil, err
 		}
 		memory.Reset()
-		result, warm := compute(r.Selection, env, &bars, shown.Len(), memory)
+		result, warm := compute(r.Selection, env, &bars, shown.Len(), memory, kept)
 		chart.WarmupOK = chart.WarmupOK && warm
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
@@ -157,8 +161,8 @@ func Holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 }
 
 // compute computes one indicator over the bars shown and its own warm-up, and reports
-// whether the warm-up was complete.
-func compute(s *ta.Selection, env ta.Env, all *chartBars, shown int, memory *ta.Memory) (*ta.Result, bool) {
+// whether the warm-up was complete. It goes on from a state of kept, which may be nil.
+func compute(s *ta.Selection, env ta.Env, all *chartBars, shown int, memory *ta.Memory, kept *ta.Kept) (*ta.Result, bool) {
 	set := &all.BarSet
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(ta.Summing)
@@ -176,7 +180,8 @@ func compute(s *ta.Selection, env ta.Env, all *chartBars, shown int, memory *ta.
 	}
 	others, otherWarm := all.wanted.of(s, env.Interval)
 	in.Others = others
-	result := payload.Cut(s.Compute(in), total, shown)
+	computed, covered := kept.Compute(s, in)
+	result := payload.Cut(computed, covered, shown)
 	result.Shown = stable == 0 && others == nil
 	if sum {
 		result.Anchored = bars.T[0]
