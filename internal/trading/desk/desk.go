@@ -189,7 +189,11 @@ func (d *Desk) Run(ctx, drainCtx context.Context, ready func()) error {
 // do runs a command on the loop and waits. After an error the command never runs.
 func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	done := make(chan error, 1)
+	var decided atomic.Bool // that it runs, or that it never does
 	command := func(l *loop) {
+		if !decided.CompareAndSwap(false, true) {
+			return
+		}
 		err := ctx.Err()
 		if err == nil {
 			run(l)
@@ -203,11 +207,19 @@ func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	case <-d.commandsClosed:
 		return errStopping
 	}
-	// ctx is not watched here: the loop may be running the command, and it is never slow.
 	select {
 	case err := <-done:
 		return err
 	case <-d.commandsClosed:
+	case <-ctx.Done(): // the loop may wait for the store, which takes long when that is gone
+		if decided.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		select { // it runs the command, which is never slow
+		case err := <-done:
+			return err
+		case <-d.commandsClosed:
+		}
 	}
 	select {
 	case err := <-done:

@@ -50,12 +50,13 @@ func (t *ChangeFeed) runBarrier(ctx context.Context, r *barrierWait) {
 	t.barrierWaits.mu.Lock()
 	t.barrierWaits.next = nil // later callers need a later barrier
 	t.barrierWaits.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, t.store.alerts.RetryFor)
-	defer cancel()
-	seq, err := t.store.alerts.WriteBarrier(ctx)
-	if err == nil {
-		err = t.waitFor(ctx, func() bool { return t.last >= seq })
-	}
+	err := t.store.alerts.Await(ctx, func(ctx context.Context) error {
+		seq, err := t.store.alerts.WriteBarrier(ctx)
+		if err == nil {
+			err = t.waitFor(ctx, func() bool { return t.last >= seq })
+		}
+		return err
+	})
 	r.err = conn.Unavailable("wait for barrier", err)
 }
 

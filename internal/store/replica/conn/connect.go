@@ -72,6 +72,8 @@ type Conn struct {
 	conflicts atomic.Uint64
 	checks    []Check        // see Confirm
 	calls     meter.Counters // by outcome
+	lost      *outage        // no connection
+	silent    *outage        // no answer over a connection; it begins with the first heartbeat
 	Seals     *Seals
 	History   OrderHistory  // of orders
 	RetryFor  time.Duration // how long a request is retried while the servers elect a leader
@@ -97,11 +99,12 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := dial(ctx, cfg, log)
+	lost := newOutage(lostAfter)
+	nc, err := dial(ctx, cfg, lost, log)
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "Cannot connect to NATS at %s.", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, many: cfg.ManyOwners, RetryFor: writeTimeout, Log: log, Seals: seals}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, many: cfg.ManyOwners, RetryFor: writeTimeout, Log: log, Seals: seals, lost: lost, silent: newOutage(silentAfter)}
 	c.calls = meter.NewCounters(CallDone, CallFailed, CallRefused, CallUnanswered)
 	if err := c.checkServer(cfg); err != nil {
 		nc.Close()
@@ -174,7 +177,7 @@ func IsSubjectToken(text string) bool {
 	}) < 0
 }
 
-func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error) {
+func dial(ctx context.Context, cfg Config, lost *outage, log *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("candela"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(maxPings),
@@ -185,9 +188,11 @@ func dial(ctx context.Context, cfg Config, log *slog.Logger) (*nats.Conn, error)
 			if nc.IsClosed() {
 				return // by Close
 			}
+			lost.begin()
 			log.WarnContext(ctx, "NATS connection lost", "error", err)
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
+			lost.over()
 			log.InfoContext(ctx, "NATS reconnected", "server", nc.ConnectedServerName())
 			if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
 				log.ErrorContext(ctx, "unsupported NATS server version", "server", nc.ConnectedServerName(), "error", err)

@@ -21,13 +21,18 @@ const (
 	CreateTimeout = 5 * time.Second
 )
 
-// RetryWrite calls try until it succeeds, returns a fault or RetryFor has passed. It starts
+// RetryWrite calls try until it succeeds, returns a fault, RetryFor has passed or the servers are gone. It starts
 // nothing if ctx has ended; a context that ends later does not stop it.
 func (c *Conn) RetryWrite(ctx context.Context, op string, try func(context.Context) error) error {
-	return RetryWriteFor(ctx, c.RetryFor, op, try)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := c.whileThere(context.WithoutCancel(ctx), c.RetryFor)
+	defer cancel()
+	return Unavailable(op, whyGone(ctx, retryUntil(ctx, isFinal, try)))
 }
 
-// RetryWriteFor is RetryWrite with another time limit.
+// RetryWriteFor is RetryWrite with another time limit, also while the servers are gone.
 func RetryWriteFor(ctx context.Context, limit time.Duration, op string, try func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,11 +54,16 @@ func (c *Conn) retryCreate(ctx context.Context, try func(context.Context) error)
 	})
 }
 
-// RetryRead calls try until it succeeds, returns a fault or RetryFor has passed.
+// RetryRead calls try until it succeeds, returns a fault, RetryFor has passed or the servers are gone.
 func (c *Conn) RetryRead(ctx context.Context, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, c.RetryFor)
+	return c.Await(ctx, func(ctx context.Context) error { return retryUntil(ctx, isFinal, try) })
+}
+
+// Await calls wait once, with a context that ends when RetryFor has passed or the servers are gone.
+func (c *Conn) Await(ctx context.Context, wait func(context.Context) error) error {
+	ctx, cancel := c.whileThere(ctx, c.RetryFor)
 	defer cancel()
-	return retryUntil(ctx, isFinal, try)
+	return whyGone(ctx, wait(ctx))
 }
 
 // Backoff returns short delays: a new leader serves the next attempt at once.

@@ -212,11 +212,14 @@ func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, run
 // newReadMethod is newMethod for a method without effect: an unanswered call is sent once more.
 func newReadMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running Trader, call C) (A, error)) method[C, A] {
 	once := newMethod(d, name, run)
-	return func(ctx context.Context, c C) (A, error) {
-		a, err := once(ctx, c)
-		if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
+	return func(ctx context.Context, c C) (a A, err error) {
+		err = d.members.Conn().AnswerSoon(ctx, name, func(ctx context.Context) (err error) {
 			a, err = once(ctx, c)
-		}
+			if errors.Is(err, member.ErrOutcomeUnknown) && ctx.Err() == nil {
+				a, err = once(ctx, c)
+			}
+			return err
+		})
 		return a, err
 	}
 }

@@ -192,6 +192,9 @@ func notExecuted(err error) bool {
 
 // Place places an order, as desk.Desk does.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
+	if err := d.members.Conn().CheckLost("place an order"); err != nil {
+		return order.Placed{}, err
+	}
 	a, err := d.place(ctx, placeCall{caller, r})
 	if r.Key != "" {
 		return a.Order, withRemedy(err, true, "The trading replica did not reply, so the order may have been placed. "+
@@ -203,6 +206,9 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 
 // Cancel cancels an order at the venue and returns it, as desk.Desk does.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
+	if err := d.members.Conn().CheckLost("cancel an order"); err != nil {
+		return order.Order{}, err
+	}
 	a, err := d.cancel(ctx, cancelCall{caller, orderID})
 	return a.Order.Order, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
 		"Retry; cancelling twice is safe.")

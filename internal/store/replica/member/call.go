@@ -93,7 +93,7 @@ func outcome(err error) string {
 }
 
 func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []byte) ([]byte, error) {
-	deadline := time.After(ownerTimeout)
+	deadline, lost := time.After(ownerTimeout), m.table.Lost()
 	// All attempts share one ID, so a replica that executed one refuses the others, even if
 	// this replica believes that none was delivered.
 	try := seal.Try{ID: seal.NewID()}
@@ -113,9 +113,15 @@ func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-deadline:
-			return nil, fault.Unreachable(err, heartbeatEvery, "No replica is ready; nothing was executed. Retry in a moment.")
+			return nil, nobodyReady(err)
+		case <-lost.Done():
+			return nil, nobodyReady(err)
 		}
 	}
+}
+
+func nobodyReady(err error) error {
+	return fault.Unreachable(err, heartbeatEvery, "No replica is ready; nothing was executed. Retry in a moment.")
 }
 
 // NotExecuted reports whether nothing was executed and the call may be retried elsewhere. A
@@ -154,7 +160,9 @@ func (m *Group) callReplica(ctx context.Context, try seal.Try, id, shard, method
 		_ = retry.Sleep(ctx, replyGrace)
 		cancel()
 	}()
+	stop := context.AfterFunc(m.table.Lost(), cancel) //nolint:contextcheck // of the connection, over which no reply comes then
 	answer, err := m.table.NATS().RequestMsgWithContext(ctx, call)
+	stop()
 	cancel()
 	<-ended
 	switch {

@@ -198,6 +198,7 @@ func (m *Group) sendHeartbeat(ctx context.Context) error {
 	_, err = m.table.Write(ctx, conn.Change{Subject: m.subject(m.id), Data: data, TTL: heartbeatTTL})
 	if err == nil {
 		m.lastAcked.Store(time.Now().UnixNano())
+		m.table.Heard()
 	}
 	return err
 }
