@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"candela/internal/alerting/engine"
+	"candela/internal/alerting/sink"
 	"candela/internal/data/provider"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/deploy"
+	"candela/internal/trading/guard"
 	"candela/internal/work/research"
 	"candela/internal/work/strategies"
 )
@@ -25,6 +27,7 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 	own := deploy.New(deploy.Config{
 		Owner: accountOwner, Journal: t.journals, Bars: bars, Highest: deploy.Stage(rt.Config.Trading.Strategies), Log: rt.Log, Now: time.Now,
 		Desk: t.desk.Load(), Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
+		Restored: func() bool { _, is := t.desk.Load().Status().State.Find(guard.Restored); return is }, Changed: func(d deploy.Deployment) { t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail) },
 	})
 	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
 	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {
@@ -49,6 +52,16 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 		defer func() { stop(); <-delivered }()
 		return own.Run(ctx, hard, ready)
 	}})
+}
+
+// noticeTTL is how long news of a strategy is offered to a receiver that does not accept it.
+const noticeTTL = 24 * time.Hour
+
+// postStrategy sends where a strategy stands to the receivers of the owner.
+func (t *trading) postStrategy(d *deploy.Deployment, detail bool) {
+	title, text := strategies.News(d, detail)
+	n := sink.Notice{ID: "strategy-" + d.ID, Title: title, Text: text, Until: time.Now().Add(noticeTTL)}
+	_ = t.notices.Post(n) // a full outbox loses news, which candela strategies list has
 }
 
 // toolsets returns the sets of tools that are listed: that of strategies only where strategies run.

@@ -68,6 +68,8 @@ type Config struct {
 	Highest  Stage // that this process runs
 	Log      *slog.Logger
 	Now      func() time.Time
+	Restored func() bool      // whether the account was put back from a backup and its owner has not resumed it; nil for never
+	Changed  func(Deployment) // gets each deployment whose state has changed, and is not to block; nil for nobody
 }
 
 // Deployments are the strategies of one account. It is safe for concurrent use.
@@ -280,7 +282,11 @@ func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Dep
 		return Deployment{}, err
 	}
 	<-d.launch(Deployment{ID: p.ID}) //nolint:contextcheck // it outlives the call
-	return d.Get(ctx, p.ID)
+	made, err := d.Get(ctx, p.ID)
+	if err == nil && d.cfg.Changed != nil {
+		d.cfg.Changed(made)
+	}
+	return made, err
 }
 
 // room returns an error if no other deployment may be proposed.

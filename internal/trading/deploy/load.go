@@ -60,7 +60,7 @@ func (r *runner) compute(ctx context.Context) {
 	r.release()
 	r.unmade = false
 	r.due = r.d.State == Running || r.d.State == Paused || r.d.State == Stopping
-	if r.unread || r.d.State != Running && (r.d.State != Paused || r.d.Cause != ByOwner) || !r.start(ctx) {
+	if r.unread || !r.d.computes() || !r.start(ctx) {
 		return
 	}
 	var fail func()

@@ -209,3 +209,43 @@ func TestRun_JournalThatCannotBeRead(t *testing.T) {
 		t.Errorf("the other one: %+v %v", d, err)
 	}
 }
+
+// TestPause_RestoredAccount starts on an account that was put back from a backup: what ran is paused once, and its owner
+// hears of each change.
+func TestPause_RestoredAccount(t *testing.T) {
+	t.Parallel()
+	j, v := newJournals(), &venue{bars: walk(300, 3), closed: 120}
+	p, d := begun(t, j, v, script)
+	p.until(t, v, &d, 150)
+	p.kill()
+	cfg := config(j, v, v.now)
+	changes := make(chan deploy.Deployment, 8)
+	cfg.Restored, cfg.Changed = func() bool { return true }, func(d deploy.Deployment) { changes <- d }
+	p = startWith(t, cfg)
+	d, err := p.Synced(t.Context(), d.ID)
+	if err != nil || d.State != deploy.Paused || d.Cause != deploy.Restored {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if d = p.until(t, v, &d, 200); d.Through < v.bars[198].T {
+		t.Errorf("its bars are not computed: %+v", d)
+	}
+	if d, err = p.Resume(t.Context(), "owner", d.ID); err != nil || d.State != deploy.Running {
+		t.Errorf("%+v %v", d, err)
+	}
+	if d, err = p.Stop(t.Context(), "owner", d.ID, false); err != nil || d.State != deploy.Stopped {
+		t.Errorf("%+v %v", d, err)
+	}
+	for _, want := range []deploy.State{deploy.Paused, deploy.Running, deploy.Stopped} {
+		select {
+		case got := <-changes:
+			if got.State != want {
+				t.Errorf("a message says %s, not %s", got.State, want)
+			}
+		default:
+			t.Errorf("no message says %s", want)
+		}
+	}
+	if len(changes) > 0 {
+		t.Errorf("%d messages more", len(changes))
+	}
+}

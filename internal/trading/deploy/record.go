@@ -48,12 +48,18 @@ const (
 // Final reports whether the deployment has ended.
 func (s State) Final() bool { return s == Declined || s == Expired || s == Stopped }
 
+// computes reports whether the bars of the deployment are computed.
+func (d *Deployment) computes() bool {
+	return d.State == Running || d.State == Paused && (d.Cause == ByOwner || d.Cause == Restored)
+}
+
 // Cause says why a deployment was paused.
 type Cause string
 
 // The causes.
 const (
 	ByOwner       Cause = "owner"
+	Restored      Cause = "restored"           // the account was put back from a backup
 	ScriptFailed  Cause = "script_failed"      // its program ended with an error
 	LongOutage    Cause = "long_outage"        // too many bars were missed
 	Different     Cause = "different"          // what was recorded is not what is computed

@@ -58,6 +58,7 @@ func (r *runner) run(ctx context.Context, loaded func()) {
 		return
 	}
 	r.compute(ctx)
+	r.checkRestored(ctx)
 	r.catchUp(ctx)
 	for {
 		r.settle(ctx)
@@ -92,6 +93,17 @@ func (r *runner) resume(ctx context.Context) {
 	}
 	r.compute(ctx)
 	if unread {
+		r.changed(ctx)
+	}
+}
+
+// checkRestored pauses a deployment of an account that was put back from a backup: where that comes from, another
+// candela may trade for it.
+func (r *runner) checkRestored(ctx context.Context) {
+	if r.unread || r.d.State != Running || r.cfg.Restored == nil || !r.cfg.Restored() {
+		return
+	}
+	if r.record(ctx, &entry{Kind: entryPaused, Cause: Restored, Detail: "the account was restored from a backup; make sure that nothing else trades for it"}) {
 		r.changed(ctx)
 	}
 }
@@ -152,7 +164,7 @@ func (r *runner) release() {
 func (r *runner) fail(ctx context.Context, cause Cause, detail string) {
 	r.release()
 	r.due = true
-	if r.d.State != Running && (r.d.State != Paused || r.d.Cause != ByOwner) {
+	if !r.d.computes() {
 		return
 	}
 	detail = fault.Clean(detail, mostDetail) // a script may have written it
@@ -196,6 +208,9 @@ func (r *runner) record(ctx context.Context, entries ...*entry) bool {
 		if err := r.d.apply(e); err != nil {
 			r.log.ErrorContext(ctx, "strategy", "error", err)
 		}
+	}
+	if last := entries[len(entries)-1].Kind; r.cfg.Changed != nil && last != entryBar && last != entryBars && last != entryEngine {
+		r.cfg.Changed(r.d)
 	}
 	return true
 }

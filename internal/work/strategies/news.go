@@ -1,0 +1,33 @@
+package strategies
+
+import (
+	"fmt"
+	"strings"
+
+	"candela/internal/trading/deploy"
+	"candela/lib/fault"
+)
+
+// mostNews bounds what a message says of a pause.
+const mostNews = 500
+
+// News says in a message to the owner where a strategy stands now. With detail it says of a pause what happened, which
+// may name orders.
+func News(d *deploy.Deployment, detail bool) (title, text string) {
+	where := fmt.Sprintf("%q on %s %s", fault.Clean(d.Name, MostName), d.Terms.Symbol, d.Terms.Interval)
+	if d.Stage != "" {
+		where += ", " + string(d.Stage)
+	}
+	switch d.State {
+	case deploy.Proposed:
+		return "Strategy proposed", where + ". Nothing runs until you start it: candela strategies show " + d.ID
+	case deploy.Paused:
+		text = fmt.Sprintf("%s. Cause: %s. ", where, strings.ReplaceAll(string(d.Cause), "_", " "))
+		if detail && d.Detail != "" {
+			text += fault.Clean(d.Detail, mostNews) + ". "
+		}
+		return "Strategy paused", text + "Its stops stay. Only you resume it: candela strategies resume " + d.ID
+	default:
+		return "Strategy " + string(d.State), where + "."
+	}
+}
