@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"weak"
 
 	"candela/lib/market"
 )
@@ -55,6 +56,30 @@ type keptSeries struct {
 	bars   market.Bars // a copy of all bars that states have seen
 	states map[stateKey]*state
 	cost   int
+	proved proof
+}
+
+// proof says which bars were compared last with those of a series, and how many were the same.
+type proof struct {
+	times  weak.Pointer[int64] // bars that are handed over are not written any more
+	prices [5]weak.Pointer[float64]
+	bars   int
+	was    market.Bars
+	common int
+}
+
+// about returns a proof about bars, without its result.
+func about(b *market.Bars, n int) proof {
+	p := proof{times: weak.Make(&b.T[0]), bars: n}
+	for i, column := range [][]float64{b.O, b.H, b.L, b.C, b.V} {
+		p.prices[i] = weak.Make(&column[0])
+	}
+	return p
+}
+
+// same reports whether two proofs are about the same memory.
+func (p *proof) same(q *proof) bool {
+	return p.times == q.times && p.prices == q.prices && p.bars == q.bars
 }
 
 // stateKey names a computation: what is computed, where it begins and, in steps, how many bars are shown.
@@ -274,6 +299,11 @@ func (v *Kept) compare(one *keptSeries) {
 	if own.Len() == 0 || v.closed <= 0 {
 		return
 	}
+	now := about(v.bars, v.closed)
+	if one.proved.same(&now) {
+		v.was, v.common = one.proved.was, one.proved.common
+		return
+	}
 	skip := own.Search(v.bars.T[0])
 	at := v.bars.Search(own.T[min(skip, own.Len()-1)])
 	n := min(own.Len()-skip, v.closed-at)
@@ -282,6 +312,8 @@ func (v *Kept) compare(one *keptSeries) {
 		v.common = sameBars(&a, &b)
 	}
 	v.was = own.Slice(skip, own.Len())
+	now.was, now.common = v.was, v.common
+	one.proved = now
 }
 
 // keep stores a state after the bars that it has seen.
@@ -318,7 +350,7 @@ func (k *States) take(one *keptSeries, v *Kept, from int64) {
 		}
 	}
 	k.add(one, barsCost(&fresh)-barsCost(&one.bars))
-	one.bars, v.own, v.was, v.common = fresh, fresh, fresh, fresh.Len()
+	one.bars, one.proved, v.own, v.was, v.common = fresh, proof{}, fresh, fresh, fresh.Len()
 }
 
 // series returns the series of a key, empty if there was none, as the one asked for last.

@@ -99,6 +99,7 @@ func BenchmarkCall(b *testing.B) {
 		{"default chart", "generate_chart", `{"symbol":"BTCUSDT"}`},
 		{"summary of 200 bars", "generate_chart", `{"symbol":"BTCUSDT","format":"summary"}`},
 		{"summary of 500 bars", "generate_chart", `{"symbol":"BTCUSDT","format":"summary","bars":500}`},
+		{"small summary", "generate_chart", `{"symbol":"BTCUSDT","format":"summary","indicators":["ema","bbands","rsi","macd"]}`},
 		{"get_indicators", "get_indicators", `{"symbol":"BTCUSDT","indicators":["ema_stack","cipher_b","macd"]}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

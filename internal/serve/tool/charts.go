@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"sync"
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
@@ -36,7 +38,7 @@ func (c *charts) getIndicators() toolSpec {
 		description: "Compute indicators and return the latest values, the last price, newest signals and levels. " +
 			"0.5 to 2 KB per indicator.",
 		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *charting.Request) (mcp.Result, error) {
+		call: reusing(arguments, func(ctx context.Context, caller principal.Caller, q *charting.Request) (mcp.Result, error) {
 			if q.Range.Start != 0 {
 				q.Bars = 0
 			}
@@ -88,6 +90,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 
 // generateChart has no output schema: see docs/adr/0005.
 func (c *charts) generateChart() toolSpec {
+	usual := sync.OnceValue(func() []charting.NamedIndicator { return resolveAll(defaultIndicators()) })
 	return toolSpec{
 		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
 		description: "Draw a candlestick chart with indicators, or its data as JSON. " +
@@ -97,9 +100,9 @@ func (c *charts) generateChart() toolSpec {
 			"Without a symbol it draws sample data (source: sample).",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
-		call: calling(c.declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
+		call: reusing(c.declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
 			if a.Indicators == nil {
-				a.Indicators = resolveAll(defaultIndicators())
+				a.Indicators = slices.Clone(usual())
 			}
 			if a.Range.Start != 0 && !a.barsGiven {
 				a.Bars = 0

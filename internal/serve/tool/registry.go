@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -281,6 +282,33 @@ func calling[A any](declare func() (*A, args), run func(context.Context, princip
 			return mcp.Result{}, err
 		}
 		return run(ctx, caller, a)
+	}}
+}
+
+// reusing is calling for arguments that are costly to declare: calls use the declaration of an earlier one, and
+// get a copy of what was read. declare must return arguments that write to nothing but its A.
+func reusing[A any](declare func() (*A, args), run func(context.Context, principal.Caller, *A) (mcp.Result, error)) call {
+	type declared struct {
+		into  *A
+		empty A
+		input args
+	}
+	_, input := declare()
+	var idle sync.Pool // of *declared
+	return call{input, func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
+		d, ok := idle.Get().(*declared)
+		if !ok {
+			a, input := declare()
+			d = &declared{a, *a, input}
+		}
+		err := d.input.decode(raw)
+		a := *d.into
+		*d.into = d.empty
+		idle.Put(d)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		return run(ctx, caller, &a)
 	}}
 }
 

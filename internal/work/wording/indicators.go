@@ -57,6 +57,9 @@ var twoNumbers = pattern.Of(`\d[ _-]+\d`)
 
 // spelled returns the spelling of an indicator that the library knows, of a name that it does not know.
 func (r *reader) spelled(name string) (string, bool) {
+	if _, err := r.library.Find(name); err == nil {
+		return "", false // sooner than with its parameters
+	}
 	if _, err := r.library.Resolve(ta.Request{Name: name}); err == nil || len(name) > maxEcho || twoNumbers().MatchString(name) {
 		return "", false
 	}
