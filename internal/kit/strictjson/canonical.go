@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ func Canonical(data []byte) ([]byte, error) {
 	if err := Check(data); err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(data)), trim(data))
+	return appendCanonical(make([]byte, 0, len(data)), bytes.TrimRight(trim(data), " \t\r\n"))
 }
 
 // CanonicalOf is Canonical of what Marshal writes for v.
