@@ -42,8 +42,7 @@ func Check(data []byte) error {
 // passed Check and be an object; the values alias it.
 func Fields(object json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
-		var room [16][]byte
-		s := scanner{data: object, keys: room[:0]}
+		s := scanner{data: object}
 		for s.step('{') {
 			key, err := s.key()
 			if err != nil || s.colon() != nil {
@@ -96,12 +95,40 @@ func (s *scanner) step(open byte) bool {
 	return s.pos < len(s.data) && s.data[s.pos] != '}' && s.data[s.pos] != ']'
 }
 
+// raw returns the next value of a checked text.
 func (s *scanner) raw() (json.RawMessage, error) {
+	var err error
 	start := s.pos
-	if err := s.value(0); err != nil {
+	if s.pos < len(s.data) && (s.data[s.pos] == '{' || s.data[s.pos] == '[') {
+		err = s.skip()
+	} else {
+		err = s.value(0)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s.data[start:s.pos:s.pos], nil
+}
+
+// skip moves behind a checked object or array.
+func (s *scanner) skip() error {
+	for depth := 0; s.pos < len(s.data); {
+		switch s.data[s.pos] {
+		case '"':
+			if err := s.text(); err != nil {
+				return err
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if s.pos++; depth == 0 {
+			return nil
+		}
+	}
+	return s.fail("unexpected end of JSON")
 }
 
 func (s *scanner) fail(reason string) error { return fmt.Errorf("%s at byte %d", reason, s.pos) }
