@@ -33,7 +33,7 @@ func backUp(ctx context.Context, in cli.Call) error {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "It does not contain alerts, notifications, orders and subscriptions, which the NATS servers keep. "+
-		"Back up their streams %[1]s_ALERTS, %[1]s_STATE, %[1]s_ORDERS and %[1]s_BOOKS with nats stream backup, and %[1]s_OWNERS with --owners oidc.\n", cfg.NATS.Prefix)
+		"Back up their streams %[1]s_ALERTS, %[1]s_STATE, %[1]s_ORDERS, %[1]s_AUDIT and %[1]s_BOOKS with nats stream backup, and %[1]s_OWNERS with --owners oidc.\n", cfg.NATS.Prefix)
 	return err
 }
 

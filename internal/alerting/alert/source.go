@@ -88,7 +88,7 @@ func (s source) normalize() (selected, market.Interval, error) {
 	*s.name = strings.ToLower(strings.TrimSpace(*s.name))
 	if d := found.selection.Def; d.Version != "" {
 		if d.Name == ta.InlineName {
-			return selected{}, 0, fault.Field(s.field, d.Name, "a stored script: save it with save_script, which needs --toolsets scripts, then use its name")
+			return selected{}, 0, fault.Field(s.field, d.Name, "a stored script: save it with save_script, which needs --toolsets scripts, then use its name; where many owners share the server its operator stores it, and replicas store none")
 		}
 		*s.name = d.Pinned()
 	} else if own := found.selection.Def.Name; own != *s.name {

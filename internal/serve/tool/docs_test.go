@@ -468,7 +468,7 @@ func errorCodes() map[string]string {
 		"pine_runtime":           "A Pine script failed at a bar; the message has the line.",
 		"pine_drawings":          "The drawings of a script have more text, points or cells than are shown. Draw less, or delete what is old.",
 		"pine_size":              "A Pine script is longer than 256 KiB. Remove what it does not need.",
-		"scripts_of_operator":    "Many owners share the stored scripts, and only the operator changes them. Send the source with each request.",
+		"scripts_of_operator":    "Many owners share the stored scripts, and only the operator changes them. Send the source with each request; for an alert ask the operator to store it.",
 		"scripts_one_node":       "Several replicas run, and scripts are stored on one node only. Send the source with each request.",
 		"too_many_scripts":       "200 scripts are stored. Remove one with delete_script.",
 		"unknown_report":         "No report has that id, or it is over an hour old. Repeat the call that made it.",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,7 +61,30 @@ func TestOpen_MigratesAnOlderStore(t *testing.T) {
 			check(t, l.PutAlert(t.Context(), owner(), newAlert(2)))
 			check(t, l.Close())
 			wantIntact(t, dir)
+			wantEarlier(t, path, version)
 		})
+	}
+}
+
+// wantEarlier demands a copy of a store as it was, which only its owner can read.
+func wantEarlier(t *testing.T, path string, version int) {
+	t.Helper()
+	kept := fmt.Sprintf("%s.schema-%d", path, version)
+	info, err := os.Stat(kept)
+	check(t, err)
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy has the mode %v", info.Mode())
+	}
+	db, err := sql.Open("sqlite", kept)
+	check(t, err)
+	var schema, alerts int
+	check(t, db.QueryRowContext(t.Context(), "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM alerts WHERE note = 'kept')").Scan(&schema, &alerts))
+	if schema != version || alerts != 1 {
+		t.Errorf("the copy has the schema %d and %d alerts", schema, alerts)
+	}
+	check(t, db.Close())
+	if all, err := filepath.Glob(path + ".schema-*"); err != nil || len(all) != 1 {
+		t.Errorf("copies: %q, %v", all, err)
 	}
 }
 

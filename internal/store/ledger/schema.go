@@ -4,8 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
+	"candela/internal/kit/disk"
 	"candela/lib/fault"
 )
 
@@ -20,11 +25,43 @@ const (
 	applicationID = 0x63_6e_64_6c // "cndl", at byte 68 of the file
 )
 
-// migrate brings the schema to version, in one transaction.
+// earlierCopy returns the path of the copy of a store that is made before its schema changes.
+func earlierCopy(path string, schema int) string { return fmt.Sprintf("%s.schema-%d", path, schema) }
+
+// copyEarlier copies a store before its schema changes, so that the version of candela that wrote it can be installed again. It
+// replaces the copy of an earlier change from that schema.
+func copyEarlier(ctx context.Context, conn *sql.Conn, path string, schema int) error {
+	to := earlierCopy(path, schema)
+	made := to + ".new"
+	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that was interrupted
+		return err
+	}
+	if err := create(made); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "VACUUM INTO ?", made)
+	if err == nil {
+		err = syncFile(made)
+	}
+	if err == nil {
+		err = os.Rename(made, to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(made))
+	}
+	return disk.SyncDir(filepath.Dir(to))
+}
+
+// migrate brings the schema to version, in one transaction, after it copied the store.
 func migrate(ctx context.Context, conn *sql.Conn, path string) error {
 	found, err := schemaVersion(ctx, conn, path)
 	if err != nil || found == version {
 		return err
+	}
+	if found > 0 {
+		if err := copyEarlier(ctx, conn, path, found); err != nil {
+			return failure("copy the store before its schema changes", err)
+		}
 	}
 	script := []byte("BEGIN IMMEDIATE;\n")
 	for v := found + 1; v <= version; v++ {

@@ -62,8 +62,8 @@ const OperatorCode = "scripts_of_operator"
 // Sharing is who else uses the scripts of a state directory.
 type Sharing int
 
-// With Replicas and ManyOwners nothing can be stored: the files are one process's alone,
-// and would be everybody's.
+// With Replicas and ManyOwners no tool stores a script: the files are one process's alone,
+// and would be everybody's. Alerts of many owners keep versions of the scripts that the operator stored.
 const (
 	Unshared Sharing = iota
 	Replicas
@@ -327,11 +327,11 @@ func (s *Shelf) writable() error {
 	switch s.sharing {
 	case Unshared:
 	case ManyOwners:
-		return fault.New(fault.Unsupported, OperatorCode, "stored scripts are for all owners of this server, and only its operator adds and removes them; "+
-			`send the script with each request instead: {"name":"pine","source":"..."}`)
+		return fault.New(fault.Unsupported, OperatorCode, "stored scripts are for all owners of this server, and only its operator adds and removes them, with candela script; "+
+			`send the script with each request instead: {"name":"pine","source":"..."}; for an alert ask the operator to store it`)
 	case Replicas:
-		return fault.New(fault.Unsupported, OneNodeCode, "scripts are stored on one node only, and this candela is one of several replicas; "+
-			`send the script with each request instead: {"name":"pine","source":"..."}`)
+		return fault.New(fault.Unsupported, OneNodeCode, "scripts are stored on one node only, and this candela is one of several replicas, so no alert can use one; "+
+			`send the script with each request of a chart, of indicators or of a back-test instead: {"name":"pine","source":"..."}`)
 	}
 	return nil
 }

@@ -137,6 +137,23 @@ func TestShared_StoresNothing(t *testing.T) {
 	}
 }
 
+// Alerts of many owners keep versions of what the operator stored. At replicas there is nothing that all could read.
+func TestPin_OfSharedScripts(t *testing.T) {
+	t.Parallel()
+	operator, home := open(t)
+	save(t, operator, "mine", "x")
+	for _, sharing := range []scripts.Sharing{scripts.Replicas, scripts.ManyOwners} {
+		s := scripts.Open(home, sharing, compile)
+		d, err := s.Script("mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Pin(d); (err != nil) != (sharing == scripts.Replicas) || err != nil && code(err) != scripts.OneNodeCode {
+			t.Errorf("%v: %v", sharing, err)
+		}
+	}
+}
+
 func TestPin_KeepsTheVersionOfAlerts(t *testing.T) {
 	t.Parallel()
 	s, home := open(t)
