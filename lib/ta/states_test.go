@@ -2,6 +2,7 @@ package ta
 
 import (
 	"strconv"
+	"sync"
 	"testing"
 
 	"candela/lib/market"
@@ -106,4 +107,38 @@ func TestStates_AreUsed(t *testing.T) {
 	if found, _ := v.find(key, &later); found != nil {
 		t.Error("a state of another beginning is used")
 	}
+}
+
+// TestStates_AreShared lets several callers compute at the same time, each over bars that are a few longer or
+// shorter than another's or revised, and requires the values of a plain computation.
+func TestStates_AreShared(t *testing.T) {
+	t.Parallel()
+	rsi, err := Resolve(Request{Name: "rsi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, whole, revised := NewStates(1<<20), walk(3_100, 1), walk(3_100, 1)
+	revised.C[2000] = revised.L[2000]
+	var callers sync.WaitGroup
+	for caller := range 4 {
+		callers.Go(func() {
+			for i := range 60 {
+				b := whole.Slice(0, 3_000+i+caller)
+				if (i+caller)%9 == 0 {
+					b = revised.Slice(0, 3_000+i)
+				}
+				in := keptInput(&b)
+				want := rsi.Compute(in).Lines[0].Values
+				r, covered := states.Of("a", in.Env, &b, i%2 == 0).Compute(rsi, in)
+				got := r.Lines[0].Values
+				for k := 1; k <= in.Shown; k++ {
+					if !same(want[b.Len()-k], got[covered-k]) {
+						t.Errorf("caller %d, round %d: value %d of %d is %v, want %v", caller, i, covered-k, covered, got[covered-k], want[b.Len()-k])
+						return
+					}
+				}
+			}
+		})
+	}
+	callers.Wait()
 }
