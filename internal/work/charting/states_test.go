@@ -166,7 +166,7 @@ func differ(at string, a, b reflect.Value) string {
 // computation without states.
 func TestChart_KeptStatesGiveTheSameBits(t *testing.T) {
 	t.Parallel()
-	rounds := longtest.Pick(10, 2400)
+	rounds := longtest.Pick(6, 2400)
 	all, v, asked := whole(t), newVenue(longtest.Seed(), 7000), 0
 	t.Logf("%d selections", len(all))
 	states := ta.NewStates(64 << 20)
