@@ -21,7 +21,10 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 	if !rt.Config.HTTP.Console || logins == nil {
 		return nil, nil //nolint:nilnil // no console is not an error
 	}
-	logins.OnEvent(func(_ context.Context, e oauth.Event) { source.TrackUse(use, e) })
+	logins.OnEvent(func(_ context.Context, e oauth.Event) error {
+		source.TrackUse(use, e)
+		return nil
+	})
 	ports := tools.trading.consolePorts()
 	rt.research(&ports, tools)
 	if mode := rt.mode(); rt.shelf != nil && !mode.shared && !mode.many {

@@ -135,7 +135,7 @@ func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
 	if t.audit == nil {
 		return
 	}
-	logins.OnEvent(func(ctx context.Context, e oauth.Event) {
+	logins.OnEvent(func(ctx context.Context, e oauth.Event) error {
 		body, err := json.Marshal(struct {
 			Client  string `json:"client,omitempty"`
 			Address string `json:"address,omitempty"`
@@ -148,5 +148,6 @@ func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
 		if err != nil {
 			rt.Log.ErrorContext(ctx, "audit entry not written", "kind", e.Kind, "about", e.About, "error", err)
 		}
+		return err
 	})
 }

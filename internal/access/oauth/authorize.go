@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -257,14 +258,18 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		s.writeError(w, r, serverError())
 		return
 	}
+	if err := s.audit.note(r.Context(), Event{
+		Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String(),
+		Scope: c.scope.String(), TTL: c.ttl,
+	}); err != nil {
+		_ = s.store.DropCode(context.WithoutCancel(r.Context()), HashOf(code)) // no client has it
+		s.writeError(w, r, serverError())
+		return
+	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client approved",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", string(subject)),
 		slog.String("scope", c.scope.String()), slog.Duration("ttl", c.ttl),
 		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
-	s.audit.note(r.Context(), Event{
-		Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String(),
-		Scope: c.scope.String(), TTL: c.ttl,
-	})
 	s.sendBack(w, q.destination(), "code", code)
 }
 

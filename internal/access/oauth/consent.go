@@ -89,14 +89,14 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 		return subject, nil
 	}
 	if s.takePass(r, passphrase) {
-		s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: SoleOwner, Address: s.cfg.Address(r).String()})
+		_ = s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: SoleOwner, Address: s.cfg.Address(r).String()})
 		return SoleOwner, nil
 	}
 	subject, e := s.authenticate(r, passphrase)
 	if e != nil {
 		return "", e
 	}
-	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, Address: s.cfg.Address(r).String()})
+	_ = s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, Address: s.cfg.Address(r).String()})
 	return subject, s.logIn(w, r, subject)
 }
 

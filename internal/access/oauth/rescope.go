@@ -45,6 +45,6 @@ func (s *Server) Rescope(ctx context.Context, subject principal.Owner, id string
 	s.leases.end(t.Hash)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] scope changed", slog.String("token_id", id), slog.String("client_name", t.Grant.ClientName),
 		slog.String("subject", string(subject)), slog.String("scope", scope.String()))
-	s.audit.note(ctx, Event{Kind: "scope_changed", Subject: subject, About: id, Client: t.Grant.ClientName, Scope: scope.String()})
+	_ = s.audit.note(ctx, Event{Kind: "scope_changed", Subject: subject, About: id, Client: t.Grant.ClientName, Scope: scope.String()})
 	return nil
 }

@@ -216,7 +216,7 @@ func (s *Server) Revoke(ctx context.Context, subject principal.Owner, id string)
 		return err
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] token revoked", slog.String("token_id", id), slog.String("subject", string(subject)))
-	s.audit.note(ctx, Event{Kind: "token_revoked", Subject: subject, About: id})
+	_ = s.audit.note(ctx, Event{Kind: "token_revoked", Subject: subject, About: id})
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (s *Server) RevokeAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	s.log.LogAttrs(ctx, slog.LevelWarn, "[OAuth] all logins revoked", slog.Int("tokens", ended))
-	s.audit.note(ctx, Event{Kind: "logins_ended", Subject: SoleOwner})
+	_ = s.audit.note(ctx, Event{Kind: "logins_ended", Subject: SoleOwner})
 	return ended, nil
 }
 
@@ -260,23 +260,24 @@ type Event struct {
 
 // audit forwards events to the audit log.
 type audit struct {
-	keep atomic.Pointer[func(context.Context, Event)]
+	keep atomic.Pointer[func(context.Context, Event) error]
 }
 
-func (a *audit) note(ctx context.Context, e Event) {
+func (a *audit) note(ctx context.Context, e Event) error {
 	if keep := a.keep.Load(); keep != nil {
 		// The event is recorded even if the client has disconnected.
-		(*keep)(context.WithoutCancel(ctx), e)
+		return (*keep)(context.WithoutCancel(ctx), e)
 	}
+	return nil
 }
 
-// OnEvent adds a function that records events. It must not be called concurrently.
-func (s *Server) OnEvent(keep func(context.Context, Event)) {
+// OnEvent adds a function that records events. It must not be called concurrently. Where it returns an error for an approval or a
+// token, that is taken back: nobody is let in of whom the audit log knows nothing.
+func (s *Server) OnEvent(keep func(context.Context, Event) error) {
 	if before := s.audit.keep.Load(); before != nil {
 		also := keep
-		keep = func(ctx context.Context, e Event) {
-			(*before)(ctx, e)
-			also(ctx, e)
+		keep = func(ctx context.Context, e Event) error {
+			return errors.Join((*before)(ctx, e), also(ctx, e))
 		}
 	}
 	s.audit.keep.Store(&keep)

@@ -66,7 +66,7 @@ func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject pr
 	if e := s.logIn(w, r, subject); e != nil {
 		return "", Token{}, e
 	}
-	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, About: t.ID, Client: consoleName, Address: s.cfg.Address(r).String()})
+	_ = s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, About: t.ID, Client: consoleName, Address: s.cfg.Address(r).String()})
 	return secret, t, nil
 }
 

@@ -283,7 +283,7 @@ func (s *Server) logInPerson(w http.ResponseWriter, r *http.Request, who upstrea
 		return e
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner signed in", slog.String("subject", string(owner)), slog.String("rule", rule), address)
-	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: owner, Address: s.cfg.Address(r).String()})
+	_ = s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: owner, Address: s.cfg.Address(r).String()})
 	return nil
 }
 

@@ -158,7 +158,7 @@ func (s *Server) endSignIn(ctx context.Context, over upstream.Ended, now time.Ti
 		} else {
 			tokens++
 		}
-		s.audit.note(ctx, Event{Kind: "token_revoked", Subject: t.Grant.Subject, About: t.ID})
+		_ = s.audit.note(ctx, Event{Kind: "token_revoked", Subject: t.Grant.Subject, About: t.ID})
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] signed out by the identity provider", slog.Int("logins", logins), slog.Int("tokens", tokens))
 	return err

@@ -26,13 +26,17 @@ func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, e)
 		return
 	}
+	if err := s.audit.note(r.Context(), Event{
+		Kind: "token_issued", Subject: t.Grant.Subject, About: t.ID, Client: t.Grant.ClientName, Key: t.Key, Address: s.cfg.Address(r).String(), Target: t.Grant.Target,
+		Scope: t.Grant.Access().String(), TTL: t.Grant.lifetime(),
+	}); err != nil {
+		_ = s.store.Revoke(context.WithoutCancel(r.Context()), t.Grant.Subject, t.ID) // nobody has its secret
+		s.writeError(w, r, serverError())
+		return
+	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] token issued", slog.Bool("pkce_verified", true),
 		slog.String("token_id", t.ID), slog.String("client_name", t.Grant.ClientName),
 		slog.String("subject", string(t.Grant.Subject)), slog.String("scope", t.Grant.Access().String()), slog.Time("expires", t.Expires))
-	s.audit.note(r.Context(), Event{
-		Kind: "token_issued", Subject: t.Grant.Subject, About: t.ID, Client: t.Grant.ClientName, Key: t.Key, Address: s.cfg.Address(r).String(), Target: t.Grant.Target,
-		Scope: t.Grant.Access().String(), TTL: t.Grant.lifetime(),
-	})
 	scope := "" // RFC 6749 5.1: a client must learn of a scope that is narrower than it asked for
 	if access := t.Grant.Access(); access < principal.Trade {
 		scope = access.String()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -363,5 +364,42 @@ func TestRedeem_ClientLeaves(t *testing.T) {
 	redeem(form)
 	if _, err := s.Server.Authorize(t.Context(), token); fault.KindOf(err) != fault.Unauthorized {
 		t.Errorf("the token lives on: %v", err)
+	}
+}
+
+// Nobody is let in of whom the audit log knows nothing: where it cannot be written there is no approval, and no token.
+func TestToken_NoneWithoutItsAuditEntry(t *testing.T) {
+	t.Parallel()
+	s := New(t, trading(oauth.PaperTrading))
+	full := ""
+	s.Server.OnEvent(func(_ context.Context, e oauth.Event) error {
+		if e.Kind == full {
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	c := s.Known()
+	code := s.Code(c)
+	full = "token_issued"
+	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusInternalServerError {
+		t.Errorf("a token is answered with %d %s", r.Status, r.Body)
+	}
+	full = "client_approved"
+	b := s.Browser()
+	if r := b.Decide(b.Open(Query(c)), Passphrase, ""); r.Status != http.StatusInternalServerError {
+		t.Errorf("an approval is answered with %d %s", r.Status, r.Body)
+	}
+	full = ""
+	all, err := s.Server.Tokens(t.Context(), oauth.SoleOwner)
+	for _, token := range all {
+		if !token.Grant.Login {
+			t.Errorf("there is a token: %+v", token)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if r := s.Redeem(TokenForm(c, s.Code(c))); r.Status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", r.Status, r.Body)
 	}
 }
