@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"candela/lib/market"
 )
@@ -34,11 +35,32 @@ func pack(bars []market.Bar) ([]byte, error) {
 			raw = binary.BigEndian.AppendUint64(raw, column(&bars[i]))
 		}
 	}
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		return nil, err
+	level := &blocks
+	if len(bars) == 1 {
+		level = &singles
 	}
+	return level.deflate(raw)
+}
+
+// deflaters make writers of one level, and keep them: each has tables that take longer to clear than a bar to write.
+type deflaters struct {
+	level int
+	kept  sync.Pool
+}
+
+var blocks, singles = deflaters{level: flate.DefaultCompression}, deflaters{level: flate.HuffmanOnly} //nolint:gochecknoglobals // they are caches
+
+func (d *deflaters) deflate(raw []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, ok := d.kept.Get().(*flate.Writer)
+	if !ok {
+		var err error
+		if w, err = flate.NewWriter(&out, d.level); err != nil {
+			return nil, err
+		}
+	}
+	defer d.kept.Put(w)
+	w.Reset(&out)
 	if _, err := w.Write(raw); err != nil {
 		return nil, err
 	}
@@ -48,10 +70,26 @@ func pack(bars []market.Bar) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// inflaters are readers that are used again.
+var inflaters = sync.Pool{New: func() any { return new(inflater) }} //nolint:gochecknoglobals // a cache
+
+type inflater struct{ io.ReadCloser }
+
+// inflate reads at most so many bytes.
+func inflate(data []byte, most int64) ([]byte, error) {
+	r, _ := inflaters.Get().(*inflater)
+	defer inflaters.Put(r)
+	if again, ok := r.ReadCloser.(flate.Resetter); !ok {
+		r.ReadCloser = flate.NewReader(bytes.NewReader(data))
+	} else if err := again.Reset(bytes.NewReader(data), nil); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, most))
+}
+
 // unpack reads what pack wrote.
 func unpack(data []byte) ([]market.Bar, error) {
-	r := flate.NewReader(bytes.NewReader(data))
-	raw, err := io.ReadAll(io.LimitReader(r, historyBars*barBytes+1))
+	raw, err := inflate(data, historyBars*barBytes+1)
 	if err != nil || len(raw)%barBytes != 0 || len(raw) > historyBars*barBytes {
 		return nil, fmt.Errorf("a block of bars cannot be read (%d bytes): %w", len(raw), err)
 	}

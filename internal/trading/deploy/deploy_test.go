@@ -177,9 +177,9 @@ func start(t *testing.T, j *journals, v *venue) *process {
 }
 
 // startWith starts a process. killer gets what ends it before it runs.
-func startWith(t *testing.T, cfg deploy.Config, killer ...func(stop func())) *process {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
+func startWith(tb testing.TB, cfg deploy.Config, killer ...func(stop func())) *process {
+	tb.Helper()
+	ctx, stop := context.WithCancel(tb.Context())
 	for _, k := range killer {
 		k(stop)
 	}
@@ -189,9 +189,9 @@ func startWith(t *testing.T, cfg deploy.Config, killer ...func(stop func())) *pr
 	select {
 	case <-ready:
 	case err := <-p.done:
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	tb.Cleanup(p.kill)
 	return p
 }
 

@@ -79,8 +79,19 @@ func decimalOf(x float64, digits int32) decimal.Decimal {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return decimal.Zero
 	}
+	// Away from the middle between two decimals, the product finds the nearest one as well as the digits of x do, and
+	// much faster.
+	if digits < int32(len(powers)) {
+		scaled := x * powers[digits]
+		if n := math.Round(scaled); math.Abs(n) < 1<<52 && math.Abs(scaled-n) < 0.25 {
+			return decimal.New(int64(n), -digits)
+		}
+	}
 	return decimal.NewFromFloat(x).Round(digits)
 }
+
+// powers are those of ten, exactly.
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12} //nolint:gochecknoglobals // constants
 
 func sideOf(s simulate.Side) order.Side {
 	if s == simulate.Long {

@@ -37,6 +37,13 @@ type account struct {
 	stop   func()
 }
 
+// unlimited is a policy that lets a strategy trade whatever its model does.
+func unlimited() guard.Policy {
+	policy, off := guard.Default(), guard.Limit{Off: true}
+	policy.MaxOrderNotional, policy.MaxSymbolExposure, policy.MaxExposure, policy.RestingBandPct, policy.MaxDailyNotional, policy.PriceBandPct = off, off, off, off, off, off
+	return policy
+}
+
 // openAccount starts a desk with a paper account that has 100,000.
 func openAccount(t *testing.T) *account {
 	t.Helper()
@@ -48,10 +55,8 @@ func openAccount(t *testing.T) *account {
 	if err := a.broker.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	policy, off := guard.Default(), guard.Limit{Off: true}
-	policy.MaxOrderNotional, policy.MaxSymbolExposure, policy.MaxExposure, policy.RestingBandPct, policy.MaxDailyNotional, policy.PriceBandPct = off, off, off, off, off, off
 	a.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: a.broker, Store: desktest.NewStore(), Market: a.prices, Policy: policy, Simulated: true,
+		Owner: owner, Broker: a.broker, Store: desktest.NewStore(), Market: a.prices, Policy: unlimited(), Simulated: true,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { return s, nil },
 		Log:     slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Float64,
 	})
