@@ -137,8 +137,8 @@ func (a *again) add(e *entry) error {
 		if b.T <= a.d.history {
 			continue
 		}
-		if a.intents += len(e.Intents); a.different == "" && !sameIntents(intents, e.Intents) {
-			a.different = fmt.Sprintf("at the bar of %s %s was recorded, and %s is computed", market.Stamp(b.T), textOf(e.Intents), textOf(intents))
+		if a.intents += e.Intents.count(); a.different == "" && !e.Intents.are(intents) {
+			a.different = fmt.Sprintf("at the bar of %s %s was recorded, and %s is computed", market.Stamp(b.T), textOf(e.Intents.read()), textOf(intents))
 		}
 	}
 	return err

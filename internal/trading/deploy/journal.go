@@ -52,7 +52,7 @@ type entry struct {
 	Engine     int         `json:"engine,omitempty"`
 	Block      []byte      `json:"block,omitempty"` // of bars
 	Late       bool        `json:"late,omitempty"`  // the bar came too late for entries
-	Intents    []Intent    `json:"intents,omitempty"`
+	Intents    written     `json:"intents,omitzero"`
 }
 
 // mostRecent bounds the intents that are kept in memory.
@@ -97,16 +97,15 @@ func (d *Deployment) apply(e *entry) error {
 }
 
 // note counts a bar and keeps its intents.
-func (d *Deployment) note(b market.Bar, intents []Intent) {
+func (d *Deployment) note(b market.Bar, intents written) {
 	d.Bars++
 	d.Through = b.T
-	if len(intents) == 0 {
+	n := intents.count()
+	if n == 0 {
 		return
 	}
-	d.Intents += len(intents)
-	for i := range intents {
-		d.recent = append(d.recent, Recorded{Intent: intents[i], Bar: b.T})
-	}
+	d.Intents += n
+	d.recent = append(d.recent, wantedAt{b.T, intents})
 	if n := len(d.recent); n > 2*mostRecent {
 		d.recent = slices.Clone(d.recent[n-mostRecent:])
 	}
@@ -141,5 +140,9 @@ func blockOf(bars []market.Bar) (*entry, error) {
 // barOf returns the entry of a bar with intents.
 func barOf(b market.Bar, intents []Intent, late bool) (*entry, error) {
 	block, err := pack([]market.Bar{b})
-	return &entry{Kind: entryBar, Block: block, Intents: intents, Late: late}, err
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(intents)
+	return &entry{Kind: entryBar, Block: block, Intents: written{text}, Late: late}, err
 }

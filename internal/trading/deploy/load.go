@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,8 +74,8 @@ func (r *runner) compute(ctx context.Context) {
 			switch {
 			case err != nil:
 				fail = func() { r.fail(ctx, ScriptFailed, err.Error()) }
-			case b.T > r.d.history && !sameIntents(intents, e.Intents):
-				fail = func() { r.differ(ctx, b, intents, e.Intents) }
+			case b.T > r.d.history && !e.Intents.are(intents):
+				fail = func() { r.differ(ctx, b, intents, e.Intents.read()) }
 			}
 		}
 		return err
@@ -126,19 +125,6 @@ func (r *runner) start(ctx context.Context) bool {
 		r.fail(ctx, Unavailable, err.Error())
 	}
 	return false
-}
-
-// sameIntents reports whether both are equal in every term.
-func sameIntents(a, b []Intent) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if len(a) == 0 {
-		return true
-	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // textOf describes intents for people, the first of them.

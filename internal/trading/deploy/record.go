@@ -144,7 +144,7 @@ type Deployment struct {
 
 	history int64      // open of the newest bar before the start
 	engine  int        // that computes the same as the one of the terms; 0 for that one
-	recent  []Recorded // the newest intents
+	recent  []wantedAt // the newest bars with intents
 }
 
 // Record is what was decided about a deployment, by whom and when.
@@ -180,5 +180,12 @@ type Recorded struct {
 	Bar int64 `json:"bar"`
 }
 
-// Recent returns the newest recorded intents, oldest first. The slice is read-only.
-func (d *Deployment) Recent() []Recorded { return d.recent[max(0, len(d.recent)-mostRecent):] }
+// Recent returns the newest recorded intents, oldest first.
+func (d *Deployment) Recent() (all []Recorded) {
+	for _, at := range d.recent[max(0, len(d.recent)-mostRecent):] {
+		for _, i := range at.intents.read() {
+			all = append(all, Recorded{Intent: i, Bar: at.bar})
+		}
+	}
+	return all[max(0, len(all)-mostRecent):]
+}

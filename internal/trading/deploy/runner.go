@@ -303,7 +303,7 @@ func (r *runner) keep(ctx context.Context, last *entry, b market.Bar) bool {
 		return false
 	}
 	for _, open := range r.open {
-		r.d.note(open, nil)
+		r.d.note(open, written{})
 	}
 	r.open = r.open[:0]
 	if last != nil {
