@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"candela/internal/kit/disk"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/lib/fault"
@@ -22,7 +23,7 @@ func (x *examination) home() {
 	if !usable {
 		return
 	}
-	if free, err := freeBytes(path); err == nil {
+	if free, err := disk.Free(path); err == nil {
 		x.Report(diskSpace(path, free))
 	}
 	x.Report(x.lock())

@@ -21,14 +21,5 @@ func mayWrite(path string) error {
 	return syscall.Access(path, write)
 }
 
-// freeBytes returns the space available to this user on the disk of a directory.
-func freeBytes(path string) (uint64, error) {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(path, &disk); err != nil {
-		return 0, err
-	}
-	return uint64(disk.Bavail) * uint64(disk.Bsize), nil //nolint:unconvert,gosec // G115: of other types on other systems, never below zero
-}
-
 // AddressInUse reports whether listening failed because another program uses it.
 func AddressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

@@ -12,9 +12,6 @@ func fileLimit() (uint64, error) { return math.MaxUint64, nil }
 // mayWrite returns nil: only a write shows what an access control list allows.
 func mayWrite(string) error { return nil }
 
-// freeBytes has no limit: a write reports a full disk.
-func freeBytes(string) (uint64, error) { return math.MaxUint64, nil }
-
 // AddressInUse reports whether listening failed because another program uses it.
 func AddressInUse(err error) bool {
 	const inUse, denied = syscall.Errno(10048), syscall.Errno(10013) // WSAEADDRINUSE, WSAEACCES

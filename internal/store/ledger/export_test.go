@@ -32,3 +32,9 @@ func (l *Ledger) Setting(ctx context.Context, pragma string) (string, error) {
 	err := l.conn.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&value)
 	return value, err
 }
+
+// SetRoom says whether the disk has room.
+func (l *Ledger) SetRoom(room bool) {
+	defer l.Hold()()
+	l.tally.room = func() bool { return room }
+}

@@ -80,6 +80,7 @@ func Open(ctx context.Context, dir string, now func() time.Time) (*Ledger, error
 		return nil, failure("open", err)
 	}
 	l := &Ledger{now: now, turn: make(chan struct{}, 1), stmts: make(statements), path: path}
+	l.tally.room = func() bool { return hasRoom(path) }
 	l.tally.errors = meter.NewCounters("store_full", "store_read_only", "store_damaged", "store_busy", "store_failed")
 	if err := l.open(ctx, path); err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/kit/disk"
 	"candela/internal/kit/meter"
 	"candela/internal/store"
 	"candela/lib/fault"
@@ -16,6 +17,7 @@ type tally struct {
 	writes  atomic.Uint64
 	errors  meter.Counters         // by code
 	failing atomic.Pointer[string] // the code of the last commit's failure, nil when it did not fail
+	room    func() bool            // the disk has room
 }
 
 // add counts a commit of so many writes. A change that the store refuses, because
@@ -32,7 +34,19 @@ func (t *tally) add(writes int, took time.Duration, err error) {
 	}
 	t.took.Observe(took)
 	t.writes.Add(uint64(writes)) //nolint:gosec // G115: a length
-	t.failing.Store(nil)
+	if code := t.failing.Load(); code == nil || *code != "store_full" || t.room() {
+		t.failing.Store(nil)
+	}
+}
+
+// minRoom is how much must be free before a store that was full counts as working again: a small commit may find room where the next
+// does not.
+const minRoom = 16 << 20
+
+// hasRoom reports whether the disk of a store has room for what is to come.
+func hasRoom(path string) bool {
+	free, err := disk.Free(path)
+	return err != nil || free >= minRoom
 }
 
 // Stats returns what was counted so far.

@@ -142,6 +142,7 @@ func TestWrite_FailuresAreTyped(t *testing.T) {
 			kept := newAlert(1)
 			check(t, l.PutAlert(t.Context(), owner(), kept))
 			check(t, l.Pragma(t.Context(), tc.fail))
+			l.SetRoom(false)
 			var err error
 			for i := range 1000 {
 				a := newAlert(int64(i))
@@ -161,6 +162,11 @@ func TestWrite_FailuresAreTyped(t *testing.T) {
 				t.Errorf("firing gives %v", err)
 			}
 			check(t, l.Pragma(t.Context(), tc.heal))
+			check(t, l.PutAlert(t.Context(), owner(), newAlert(3)))
+			if s := l.Stats(); (s.Failing != "") != (tc.code == "store_full") {
+				t.Errorf("with little room left the store says %+v", s)
+			}
+			l.SetRoom(true)
 			check(t, l.PutAlert(t.Context(), owner(), newAlert(2)))
 			if s := l.Stats(); s.Failing != "" || s.Commits.Count() < 2 || s.Writes < 2 || s.Bytes == 0 {
 				t.Errorf("the store says %+v", s)
