@@ -38,14 +38,15 @@ export async function place(tools, args, status) {
 }
 
 // press follows a link to a form, which a page with script opens as a dialog, and sends it.
-async function press(page, scripted, link, button, fill = {}) {
+export async function press(page, scripted, link, button, fill = {}) {
   if (scripted) await page.click(link);
   else await submit(page, link);
   const form = scripted ? "dialog[open] #ask-form" : "#ask-form";
   await page.waitForSelector(form);
   for (const [name, value] of Object.entries(fill)) {
-    if (name === "when") await page.selectOption(`${form} [name=when]`, value);
-    else await page.fill(`${form} [name=${name}]`, value);
+    const field = `${form} [name=${name}]`;
+    if (await page.$eval(field, (e) => e.tagName) === "SELECT") await page.selectOption(field, value);
+    else await page.fill(field, value);
   }
   await submit(page, `${form} button:has-text("${button}")`);
 }

@@ -6,28 +6,30 @@
 import assert from "node:assert/strict";
 import { passphrase } from "../oauth/owner.mjs";
 import { agent, backtest, call, client, findings, launch, submit, visitor } from "./browser.mjs";
+import { strategy } from "./strategy.mjs";
 import { trade } from "./trade.mjs";
 
 const [base, venue] = process.argv.slice(2);
 const browser = await launch();
-const details = [];
+const details = [], strategies = [];
 for (const scripted of [true, false]) {
   const { page, wrong, close } = await visitor(browser, base, { javaScriptEnabled: scripted });
   details.push(...await trade(base, venue, page, scripted));
+  strategies.push(...await strategy(base, page, scripted));
   assert.deepEqual(wrong, []);
   await close();
-  console.log(`console: allowed, refused, cancelled, set an alert and followed a fill to its alert, with${scripted ? "" : "out"} script`);
+  console.log(`console: allowed, refused, cancelled, set an alert, followed a fill to its alert, and started and stopped a strategy, with${scripted ? "" : "out"} script`);
 }
 
 const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
-  "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", await backtest(await agent(base, "Claude")), ...details.slice(0, details.length / 2)];
+  "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", "/strategies", ...strategies, await backtest(await agent(base, "Claude")), ...details.slice(0, details.length / 2)];
 const token = await client(base, "Claude");
 assert.equal((await call(base, token)).status, 200);
 
 // Every page in dark and light; on a phone and in the other colours those that differ most, or
 // all in the long form.
 const long = process.env.LONGTEST === "1";
-const most = ["/", "/orders", "/approvals", "/alerts", "/clients", details[0], "/chart/BTCUSDT"];
+const most = ["/", "/orders", "/approvals", "/alerts", "/clients", details[0], "/chart/BTCUSDT", "/strategies", strategies[0]];
 const asking = /resume|revoke-all|new|allow$/; // they look as the page that asks to halt
 const forms = {
   dark: { colorScheme: "dark", paths: pages },

@@ -14,6 +14,7 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
+	"candela/internal/work/strategies"
 )
 
 // console returns the owner's console, nil where it is off or where tokens come from elsewhere.
@@ -57,6 +58,9 @@ func (t *trading) consolePorts() console.Ports {
 	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
 	ports.Receipts = t.receipts
 	ports.Audit = t.events
+	if t.strategies != nil {
+		ports.Strategies = strategies.Owner{Strategies: t.strategies, Subject: accountOwner}
+	}
 	if t.history != nil {
 		ports.History = source.NewHistory(t.history)
 	}

@@ -35,6 +35,7 @@ func iconPaths() map[string]string {
 		"term":   "M2 3h12v10H2zM4.5 6l2 2-2 2M8.5 10h3",
 		"app":    "M2 3h12v10H2zM2 5.800h12",
 		"phone":  "M5 1.800h6v12.400H5zM7.5 12h1",
+		"play":   "M4.5 2.500v11l9-5.500z",
 		"part":   "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M8 2v6h6",
 		"key":    "M10.5 2.500a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8.3 7.7 2.5 13.500M4.5 11.500l1.5 1.5",
 		"chev":   "M4 6l4 4 4-4",

@@ -32,11 +32,12 @@ type Ports struct {
 	Closed  func() []order.NoticeRecord
 	History History
 	// Receipts makes receipts of orders; nil for none.
-	Receipts Receipts
-	Charts   Charts
-	Market   Market
-	Scripts  Scripts
-	Reports  Reports
+	Receipts   Receipts
+	Charts     Charts
+	Market     Market
+	Scripts    Scripts
+	Reports    Reports
+	Strategies Strategies
 
 	NotEvaluated func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated
 }

@@ -266,6 +266,7 @@ func (b bell) ResumeAlert(_ context.Context, _ principal.Caller, id string) erro
 type scene struct {
 	tb      testing.TB
 	book    *book
+	plays   *plays
 	handler *console.Console
 	logins  *oauth.Server
 	log     *oauthtest.Log
@@ -313,7 +314,7 @@ func newCrowdedScene(tb testing.TB) *scene {
 
 func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	tb.Helper()
-	s := &scene{tb: tb, book: &book{}, log: &oauthtest.Log{}, now: noon()}
+	s := &scene{tb: tb, book: &book{}, plays: &plays{}, log: &oauthtest.Log{}, now: noon()}
 	var err error
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	if s.logins, err = oauth.New(oauth.NewMemory(oauth.MaxTokens), oauthtest.Owner(tb), oauth.Config{BaseURL: base, Log: log, Limits: limits}); err != nil {
@@ -321,7 +322,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock, Confirm: s.confirmed,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Receipts: safe{}, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Receipts: safe{}, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, Strategies: s.plays, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
 	})
 	if err != nil {
 		tb.Fatal(err)

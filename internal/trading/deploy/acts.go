@@ -34,6 +34,12 @@ func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, l
 	})
 }
 
+// Stages lists the stages that this process runs, the lowest first.
+func (d *Deployments) Stages() []string {
+	all := Stages()
+	return all[:slices.Index(all, string(d.cfg.Highest))+1]
+}
+
 // checkStage returns an error if this process does not run a stage.
 func (d *Deployments) checkStage(stage Stage) error {
 	want := slices.Index(Stages(), string(stage))

@@ -60,6 +60,15 @@ func (o Owner) DriftOwn(ctx context.Context, id string) (Drift, error) {
 	return o.Drift(ctx, principal.Caller{Subject: o.Subject}, id)
 }
 
+// Stages lists the stages that a strategy can start at here, the lowest first.
+func (o Owner) Stages(ctx context.Context) ([]string, error) {
+	own, err := o.Of(ctx, o.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return own.Stages(), nil
+}
+
 // Acts lists what the owner can do with a strategy.
 func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
 

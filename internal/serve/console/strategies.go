@@ -1,0 +1,284 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/deploy"
+	"candela/internal/work/strategies"
+	"candela/lib/fault"
+)
+
+// Strategies are those that run by themselves.
+type Strategies interface {
+	ListOwn(ctx context.Context) ([]strategies.View, error)
+	ShowOwn(ctx context.Context, id string) (strategies.Shown, error)
+	DriftOwn(ctx context.Context, id string) (strategies.Drift, error)
+	Act(ctx context.Context, by, act, id string, how strategies.How) (strategies.View, error)
+	// Stages returns the stages that this server runs.
+	Stages(ctx context.Context) ([]string, error)
+}
+
+func hasStrategies(p Ports) bool { return p.Strategies != nil }
+
+// strategiesPage lists the strategies, those that wait for the owner first.
+func strategiesPage() page {
+	return page{path: "/strategies", name: "strategies", title: "Strategies", icon: "play", key: "t", group: 1, live: "state", needs: hasStrategies, data: (*Console).strategiesData}
+}
+
+// strategyPage shows one, and where its account differs from its model.
+func strategyPage() page {
+	return page{path: "/strategies/{id}", name: "strategies", title: "Strategy", template: "strategy", needs: hasStrategies, data: (*Console).strategyData}
+}
+
+// strategyActs are what the owner does with strategies. Whatever lets one trade asks for the passphrase.
+func strategyActs() []act {
+	all := make([]act, 0, len(strategies.Acts()))
+	for _, name := range strategies.Acts() {
+		one := act{path: "/strategies/{id}/" + name, asks: confirmOnly, form: strategyForm(name), do: actOnStrategy(name)}
+		if name == "start" || name == "resume" {
+			one.asks = passphrase
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// strategyRow is a strategy in a list.
+type strategyRow struct {
+	ID, Name, On, Program, Path string
+	State                       statusWord
+	Stage, Cause                string
+	Model                       *strategies.Model
+}
+
+// statusWord is where something stands: a word with its icon and colour.
+type statusWord struct{ Tone, Icon, Word string }
+
+func strategyRowOf(v *strategies.View) strategyRow {
+	return strategyRow{
+		ID: v.ID, Name: fault.Clean(v.Name, strategies.MostName), On: v.Symbol + " " + v.Interval, Program: fault.Clean(v.Program, 64), Path: Root + "/strategies/" + url.PathEscape(v.ID),
+		State: strategyState(v.State), Stage: v.Stage, Cause: strings.ReplaceAll(v.Cause, "_", " "), Model: v.Model,
+	}
+}
+
+func strategyState(state string) statusWord {
+	switch deploy.State(state) {
+	case deploy.Proposed:
+		return statusWord{"warn", "clock", "waits for you"}
+	case deploy.Running:
+		return statusWord{"up", "check", "running"}
+	case deploy.Paused:
+		return statusWord{"warn", "pause", "paused"}
+	case deploy.Stopping:
+		return statusWord{"warn", "clock", "stopping"}
+	default:
+		return statusWord{"", "x", state}
+	}
+}
+
+type strategiesData struct{ Rows []strategyRow }
+
+// maxStrategies bounds how many strategies a page lists.
+const maxStrategies = 100
+
+func (c *Console) strategiesData(v *visit) (any, error) {
+	all, err := c.cfg.Strategies.ListOwn(v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	rank := []string{string(deploy.Proposed), string(deploy.Paused), string(deploy.Stopping), string(deploy.Running)}
+	slices.SortStableFunc(all, func(a, b strategies.View) int {
+		place := func(state string) int {
+			if i := slices.Index(rank, state); i >= 0 {
+				return i
+			}
+			return len(rank)
+		}
+		return place(a.State) - place(b.State)
+	})
+	d := strategiesData{}
+	for i := range all[:min(len(all), maxStrategies)] {
+		d.Rows = append(d.Rows, strategyRowOf(&all[i]))
+	}
+	return d, nil
+}
+
+type strategyData struct {
+	strategyRow
+	strategies.Shown
+	Acts   []string // that are open now, the first one the most likely
+	Report string   // path of the back-test beside the proposal, "" if it is not kept any more
+	Drift  *driftData
+	Detail string
+	Asked  time.Time
+	Began  time.Time
+	Wanted []strategies.Intent
+}
+
+// driftData is the sum from the model to the account, with a drawing of each step.
+type driftData struct {
+	strategies.Drift
+	Rows  []driftRow
+	Notes []string
+}
+
+type driftRow struct {
+	What, Cause string
+	Amount      decimal.Decimal
+	Total       bool
+	Line        string // from where the sum was to where it is
+}
+
+// maxIntents bounds the intents of the page.
+const maxIntents = 20
+
+func (c *Console) strategyData(v *visit) (any, error) {
+	one, err := c.cfg.Strategies.ShowOwn(v.ctx(), v.id())
+	if err != nil {
+		return nil, err
+	}
+	d := strategyData{strategyRow: strategyRowOf(&one.View), Shown: one, Acts: openActs(one.State), Detail: fault.Clean(one.View.Detail, 500), Asked: one.ProposedAt, Began: one.StartedAt}
+	d.Wanted = one.Recent[:min(len(one.Recent), maxIntents)]
+	if c.cfg.Reports != nil && one.Report != "" {
+		if found, ok := c.cfg.Reports.Report(v.caller(), one.Report); ok && found.Curve != nil {
+			d.Report = Root + "/backtests/" + url.PathEscape(one.Report)
+		}
+	}
+	if !one.StartedAt.IsZero() {
+		if is, err := c.cfg.Strategies.DriftOwn(v.ctx(), one.ID); err == nil {
+			d.Drift = newDrift(is)
+		} // the page is good without it
+	}
+	return d, nil
+}
+
+// openActs lists what the owner can do with a strategy in a state.
+func openActs(state string) []string {
+	switch deploy.State(state) {
+	case deploy.Proposed:
+		return []string{"start", "decline"}
+	case deploy.Running:
+		return []string{"pause", "stop"}
+	case deploy.Paused:
+		return []string{"resume", "stop"}
+	default:
+		return nil
+	}
+}
+
+func newDrift(is strategies.Drift) *driftData {
+	d := &driftData{Drift: is, Notes: is.Notes()}
+	if is.Account == nil {
+		return d
+	}
+	d.Rows = append(d.Rows, driftRow{What: "Model", Amount: is.Model, Total: true})
+	for _, s := range is.Steps {
+		d.Rows = append(d.Rows, driftRow{What: s.Name, Cause: strings.ReplaceAll(s.Cause, "_", " "), Amount: s.Amount})
+	}
+	d.Rows = append(d.Rows, driftRow{What: "Account", Amount: *is.Account, Total: true})
+	draw(d.Rows)
+	return d
+}
+
+// draw sets the lines of a sum: of a total from zero, of a step from the sum before it.
+func draw(rows []driftRow) {
+	from, to := make([]float64, len(rows)), make([]float64, len(rows))
+	least, most, at := 0.0, 0.0, 0.0
+	for i := range rows {
+		amount := rows[i].Amount.InexactFloat64()
+		if from[i], to[i] = at, at+amount; rows[i].Total {
+			from[i], to[i] = 0, amount
+		}
+		at = to[i]
+		least, most = min(least, at), max(most, at)
+	}
+	if most == least {
+		return
+	}
+	const margin = 2
+	x := func(value float64) string {
+		return number(round2(margin + (value-least)/(most-least)*(dayWidth-2*margin)))
+	}
+	for i := range rows {
+		rows[i].Line = "M" + x(from[i]) + " 12H" + x(to[i])
+	}
+}
+
+// actOnStrategy carries out an act.
+func actOnStrategy(name string) func(*Console, *visit) (done, error) {
+	return func(c *Console, v *visit) (done, error) {
+		if c.cfg.Strategies == nil {
+			return done{}, errNoStrategies
+		}
+		how, err := howOf(v.r.PostFormValue("stage"), v.r.PostFormValue("cap"), v.r.PostFormValue("held"))
+		if err != nil {
+			return done{}, err
+		}
+		now, err := c.cfg.Strategies.Act(v.ctx(), byConsole, name, v.id(), how)
+		if err != nil {
+			return done{}, err
+		}
+		return done{Notice: fault.Clean(now.Name, strategies.MostName) + " is " + now.State + ".", To: "/strategies/" + url.PathEscape(now.ID)}, nil
+	}
+}
+
+// closeHeld is the choice of a stop that sells.
+const closeHeld = "close it at the market"
+
+func howOf(stage, most, held string) (how strategies.How, err error) {
+	how.Stage, how.Close = deploy.Stage(stage), held == closeHeld
+	if most = strings.TrimSpace(most); most != "" {
+		if how.Limits.Cap, err = decimal.NewFromString(most); err != nil || !how.Limits.Cap.IsPositive() {
+			return how, fault.Field("cap", most, "a number above 0, such as 500")
+		}
+	}
+	return how, nil
+}
+
+var errNoStrategies = fault.New(fault.NotFound, "strategies_off", "This server runs no strategies. Start candela with --strategies shadow.")
+
+// strategyForm asks before an act.
+func strategyForm(name string) func(*Console, *visit) (form, error) {
+	return func(c *Console, v *visit) (form, error) {
+		if c.cfg.Strategies == nil {
+			return form{}, errNoStrategies
+		}
+		one, err := c.cfg.Strategies.ShowOwn(v.ctx(), v.id())
+		if err != nil {
+			return form{}, err
+		}
+		row := strategyRowOf(&one.View)
+		f := form{Back: "/strategies/" + url.PathEscape(one.ID), Page: "strategies", Keep: "Back", Title: strings.ToUpper(name[:1]) + name[1:] + " " + row.Name + "?", Submit: strings.ToUpper(name[:1]) + name[1:]}
+		switch name {
+		case "start":
+			stages, err := c.cfg.Strategies.Stages(v.ctx())
+			if err != nil {
+				return form{}, err
+			}
+			f.Lead = row.Program + " on " + row.On + ", from the next closed bar on. In shadow it records what it wants; on paper it trades on the paper account, and its orders need no approval up to the cap."
+			f.Fields = []field{
+				{Name: "stage", Label: "Stage", Value: stages[0], Options: stages},
+				{Name: "cap", Label: "Most that it may hold", Hint: "in the currency of its prices; not needed in shadow"},
+			}
+		case "resume":
+			f.Lead = "It goes on from the newest closed bar. What it wanted since the pause does not count."
+		case "pause":
+			f.Lead = "Its entries are cancelled and its stops stay. Its bars are still computed."
+		case "stop":
+			f.Danger, f.Lead = true, "It ends for good, and only you start another."
+			f.Fields = []field{{Name: "held", Label: "What it holds", Value: keepHeld, Options: []string{keepHeld, closeHeld}}}
+		case "decline":
+			f.Lead = "The proposal ends. The agent may propose another."
+		}
+		return f, nil
+	}
+}
+
+// keepHeld is the choice of a stop that sells nothing.
+const keepHeld = "keep it, with its stops; it is yours then"
