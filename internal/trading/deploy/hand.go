@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -169,12 +170,17 @@ func (h *hand) close(quantity decimal.Decimal, what string) (sent, over bool) {
 	return sent, false
 }
 
-// mostAttempts bounds how often the same is tried at one bar.
-const mostAttempts = 20
+// Bounds of how often the same is tried at one bar: refusals of an order, and those that may pass, such as of a market
+// that is closed.
+const (
+	mostAttempts = 20
+	mostWaits    = 400
+)
 
 // attempt returns the key of the next try at something at this bar, "" while one is on its way, or if there were too many.
 func (h *hand) attempt(kind Kind, what string) (next string, over bool) {
-	for n := range mostAttempts {
+	refused := 0
+	for n := 0; refused < mostAttempts && n < mostWaits; n++ {
 		k := key(h.d.ID, h.bar.T, kind, place{kind: kind, id: what, nth: n})
 		i := slices.IndexFunc(h.all, func(o order.Order) bool { return o.Key == k })
 		switch {
@@ -182,6 +188,8 @@ func (h *hand) attempt(kind Kind, what string) (next string, over bool) {
 			return k, false
 		case i >= 0 && !h.all[i].Status.Final() && kind == CloseKind:
 			return "", false
+		case i < 0 || !h.all[i].Passing:
+			refused++
 		}
 	}
 	return "", true
@@ -323,15 +331,19 @@ func (r *runner) leave(ctx context.Context) bool {
 	if !h.look() || !h.withdraw() {
 		return false
 	}
+	kept := ""
 	if r.d.Close && !h.held.IsZero() {
 		sent, over := h.close(h.held.Abs(), "stop")
 		if !over && (!sent || !h.look() || !h.held.IsZero()) {
 			return false
+		}
+		if over {
+			kept = fmt.Sprintf("%s could not be closed after %d orders; it is yours now, with its stops", h.held, mostAttempts)
 		}
 	}
 	if err := r.cfg.Desk.ReleaseDeployment(ctx, principal.Caller{Subject: r.cfg.Owner}, r.d.ID); err != nil {
 		r.log.WarnContext(ctx, "book of a strategy not released", "error", err)
 		return false
 	}
-	return r.record(ctx, &entry{Kind: entryStopped, By: r.d.StoppedBy})
+	return r.record(ctx, &entry{Kind: entryStopped, By: r.d.StoppedBy, Detail: kept})
 }

@@ -17,6 +17,7 @@ import (
 const (
 	mailbox     = 64   // bars and calls that wait for it; it reads bars that found no room
 	mostMissed  = 1000 // bars that it makes up for; after more it pauses
+	patience    = 20   // failures in a row after which it is tried more rarely
 	appendLimit = 10 * time.Second
 )
 
@@ -127,7 +128,11 @@ func (r *runner) await() {
 // again lets what failed be tried again later.
 func (r *runner) again() {
 	r.failed++
-	r.retry.Reset(retry.Backoff{First: time.Second, Max: time.Minute}.Delay(r.failed, nil))
+	most := time.Minute
+	if r.failed > patience {
+		most = 10 * time.Minute
+	}
+	r.retry.Reset(retry.Backoff{First: time.Second, Max: most}.Delay(r.failed, nil))
 }
 
 // readable returns an error if nothing may be added to the journal, because it cannot be read.

@@ -28,6 +28,10 @@ func News(d *deploy.Deployment, detail bool) (title, text string) {
 		}
 		return "Strategy paused", text + "Its stops stay. Only you resume it: candela strategies resume " + d.ID
 	default:
-		return "Strategy " + string(d.State), where + "."
+		text = where + "."
+		if d.Detail != "" {
+			text += " What it held could not be closed: candela strategies show " + d.ID
+		}
+		return "Strategy " + string(d.State), text
 	}
 }
