@@ -2,6 +2,7 @@
 // account in which agents have done a little of everything. For eyes; nothing is checked.
 // usage: pictures.mjs BASE_URL VENUE_URL FOLDER
 import { agent, backtest, launch, submit, visitor } from "./browser.mjs";
+import { strategy } from "./strategy.mjs";
 import { at, place, until } from "./trade.mjs";
 import { passphrase } from "../oauth/owner.mjs";
 
@@ -49,7 +50,8 @@ async function scene(page) {
   await place(claude, short(900), "filled");
   await place(claude, short(1200), "pending_approval");
   await at(venue, btc(1.001));
-  return { backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, reasons: `/orders/${asked}`, allow: `/approvals/${asked}/allow` };
+  const [running, stop] = await strategy(base, page, true);
+  return { strategy: running, "strategy-stop": stop, strategies: "/strategies", backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, reasons: `/orders/${asked}`, allow: `/approvals/${asked}/allow` };
 }
 
 const browser = await launch();

@@ -112,8 +112,8 @@ func (c *Console) strategiesData(v *visit) (any, error) {
 type strategyData struct {
 	strategyRow
 	strategies.Shown
-	Acts   []string // that are open now, the first one the most likely
-	Report string   // path of the back-test beside the proposal, "" if it is not kept any more
+	Acts   []strategyAct // that are open now
+	Report string        // path of the back-test beside the proposal, "" if it is not kept any more
 	Drift  *driftData
 	Detail string
 	Asked  time.Time
@@ -159,18 +159,23 @@ func (c *Console) strategyData(v *visit) (any, error) {
 }
 
 // openActs lists what the owner can do with a strategy in a state.
-func openActs(state string) []string {
+func openActs(state string) []strategyAct {
+	start, decline, pause := strategyAct{"start", "Start", "primary"}, strategyAct{"decline", "Decline", ""}, strategyAct{"pause", "Pause", ""}
+	resume, stop := strategyAct{"resume", "Resume", "primary"}, strategyAct{"stop", "Stop", "danger"}
 	switch deploy.State(state) {
 	case deploy.Proposed:
-		return []string{"start", "decline"}
+		return []strategyAct{start, decline}
 	case deploy.Running:
-		return []string{"pause", "stop"}
+		return []strategyAct{pause, stop}
 	case deploy.Paused:
-		return []string{"resume", "stop"}
+		return []strategyAct{resume, stop}
 	default:
 		return nil
 	}
 }
+
+// strategyAct is a button of the page.
+type strategyAct struct{ Name, Word, Class string }
 
 func newDrift(is strategies.Drift) *driftData {
 	d := &driftData{Drift: is, Notes: is.Notes()}
