@@ -73,6 +73,9 @@ type Runtime struct {
 
 	scriptMemory *budget.Pool // what all scripts share; nil for commands
 
+	// greeting is what the owner's terminal shows once the server listens; nil for commands.
+	greeting *string
+
 	noTrading func() error // why trading tools are unavailable in spite of --trade; else nil
 }
 
@@ -124,6 +127,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		}
 		defer held.Release()
 	}
+	rt.greeting = new(string)
 	if rt.node, err = rt.openNode(ctx); err != nil {
 		return err
 	}

@@ -78,7 +78,6 @@ type replicaNode struct {
 // openReplica connects to the servers, reads the stored logins and joins the group,
 // without owning anything yet. Logins made with an earlier passphrase are revoked.
 func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
-	// A passphrase takes a second to hash. Once this replica has joined, others wait for it.
 	mode := rt.mode()
 	owner, err := mode.passphrase(rt)
 	if err != nil {
@@ -99,6 +98,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if rt.Config.OAuth.AutoApprove {
 		owner = nil // no passphrase is asked for
 	}
+	// This hashes the passphrase, which takes a second. Once this replica has joined, others wait for it.
 	if r.tokens, err = logins.Open(ctx, r.conn, owner, mode.capacity(maxTokens), rt.Log); err != nil {
 		return nil, err
 	}

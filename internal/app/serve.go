@@ -112,7 +112,7 @@ func newDocuments(cfg *config.Config) oauth.Documents {
 }
 
 // newOwner returns the owner with the configured passphrase. Without one it generates a
-// passphrase and prints it once, on stderr and not in the log.
+// passphrase, which a server that listens prints once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
@@ -124,8 +124,8 @@ func newOwner(rt Runtime) (*oauth.Passphrase, error) {
 	}
 	// A cheap hash is enough: 128 random bits cannot be guessed.
 	passphrase := oauth.NewPassphrase()
-	if !rt.Config.OAuth.AutoApprove {
-		fmt.Fprintf(rt.Stderr, "candela: no owner passphrase is set. Using this one until the server stops:\n\n    %s\n\nAdd %s/mcp in your client and enter the passphrase in the browser window that opens.\n\n", passphrase, rt.Config.HTTP.BaseURL)
+	if !rt.Config.OAuth.AutoApprove && rt.greeting != nil {
+		*rt.greeting = fmt.Sprintf("candela: no owner passphrase is set. Using this one until the server stops:\n\n    %s\n\nAdd %s/mcp in your client and enter the passphrase in the browser window that opens.\n\n", passphrase, rt.Config.HTTP.BaseURL)
 	}
 	return oauth.NewOwner(passphrase, oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
 }

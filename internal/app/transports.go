@@ -118,6 +118,9 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 			return notListening(cfg.Address(), "--port", err)
 		}
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
+		if rt.greeting != nil {
+			fmt.Fprint(rt.Stderr, *rt.greeting) // not for a start that failed before
+		}
 		watch.listening.Store(true)
 		defer context.AfterFunc(ctx, func() { watch.listening.Store(false) })()
 		ready()

@@ -237,6 +237,13 @@ func TestPassphrase_IsTheSame(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
+	lazy := owner("open sesame, please")
+	if lazy.Hashed() {
+		t.Error("a passphrase is hashed before anything is compared with it")
+	}
+	if same, err := lazy.Is(t.Context(), plain.Hash()); !same || err != nil || lazy.Hash() != plain.Hash() {
+		t.Errorf("a stored hash of the same passphrase: %v, %v; the hash is another one", same, err)
+	}
 	if shown := fmt.Sprintf("%+v", plain); strings.Contains(shown, "sesame") {
 		t.Error("it shows the passphrase")
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -58,11 +59,32 @@ func HashPassphrase(passphrase string, c Cost) (string, error) {
 	if err := checkPassphrase(passphrase); err != nil {
 		return "", err
 	}
+	salt := newSalt()
+	return hashText(c, salt, c.key(passphrase, salt, keyBytes)), nil
+}
+
+func newSalt() []byte {
 	salt := make([]byte, saltBytes)
 	_, _ = rand.Read(salt) // documented never to fail
-	key := argon2.IDKey([]byte(passphrase), salt, c.Passes, c.Memory, c.Threads, keyBytes)
+	return salt
+}
+
+func hashText(c Cost, salt, key []byte) string {
 	text := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("%sv=%d$m=%d,t=%d,p=%d$%s$%s", hashPrefix, argon2.Version, c.Memory, c.Passes, c.Threads, text(salt), text(key)), nil
+	return fmt.Sprintf("%sv=%d$m=%d,t=%d,p=%d$%s$%s", hashPrefix, argon2.Version, c.Memory, c.Passes, c.Threads, text(salt), text(key))
+}
+
+// freedAbove is the memory of a hash, in KiB, that goes back to the system at once. The collector would keep it for minutes in
+// a program that has little to do.
+const freedAbove = 16 << 10
+
+// key hashes a passphrase.
+func (c Cost) key(passphrase string, salt []byte, size int) []byte {
+	key := argon2.IDKey([]byte(passphrase), salt, c.Passes, c.Memory, c.Threads, uint32(size)) //nolint:gosec // G115: parseHash bounds it to 64
+	if c.Memory > freedAbove {
+		debug.FreeOSMemory()
+	}
+	return key
 }
 
 // NewPassphrase returns a random 128-bit passphrase in eight groups of four characters,
@@ -80,9 +102,11 @@ func NewPassphrase() string {
 
 // Passphrase is an OwnerAuth with one owner and passphrase, safe for concurrent use.
 type Passphrase struct {
+	// Of a given passphrase they are empty until something is compared with it: a hash takes a part of a second, which the
+	// start does not wait for. The turn guards them.
 	salt, key []byte
-	cost      Cost
 	text      string // the hash
+	cost      Cost
 
 	// given returns the passphrase, nil if unknown; a function is not printed by accident.
 	given func() string
@@ -96,15 +120,10 @@ func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
 	if strings.HasPrefix(passphrase, hashPrefix) {
 		return parseHash(passphrase)
 	}
-	hash, err := HashPassphrase(passphrase, c)
-	if err != nil {
+	if err := checkPassphrase(passphrase); err != nil {
 		return nil, err
 	}
-	p, err := parseHash(hash)
-	if err == nil {
-		p.given = func() string { return passphrase }
-	}
-	return p, err
+	return &Passphrase{turn: make(chan struct{}, 1), cost: c, given: func() string { return passphrase }}, nil
 }
 
 // NewProviderOwner stands for owners who sign in at an identity provider: no passphrase is
@@ -117,22 +136,59 @@ func NewProviderOwner(issuer, client string) *Passphrase {
 
 // Hash returns the argon2id hash. Nothing else derived from the passphrase may be
 // stored: a cheaper hash would be cheaper to guess from.
-func (p *Passphrase) Hash() string { return p.text }
+func (p *Passphrase) Hash() string {
+	if p.given == nil {
+		return p.text
+	}
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	p.derive()
+	return p.text
+}
+
+// derive hashes a given passphrase once. The caller has the turn.
+func (p *Passphrase) derive() {
+	if p.text == "" {
+		p.salt = newSalt()
+		p.key = p.cost.key(p.given(), p.salt, keyBytes)
+		p.text = hashText(p.cost, p.salt, p.key)
+	}
+}
 
 // Is reports whether hash is a hash of the same passphrase. If only the hash of this one
 // is known, other hashes of the same passphrase do not match.
 func (p *Passphrase) Is(ctx context.Context, hash string) (bool, error) {
-	if hash == p.text || p.given == nil {
+	if p.given == nil {
 		return hash == p.text, nil
+	}
+	if err := p.await(ctx); err != nil {
+		return false, err
+	}
+	defer func() { <-p.turn }()
+	if hash == p.text {
+		return hash != "", nil
 	}
 	other, err := parseHash(hash)
 	if err != nil {
-		return false, nil //nolint:nilerr // not a hash, so not one of this passphrase
+		return false, nil // not a hash, so not one of this passphrase
 	}
 	if _, err = other.Authenticate(ctx, p.given()); errors.Is(err, ErrWrongPassphrase) {
 		return false, nil
 	}
+	if err == nil && p.text == "" && other.cost == p.cost {
+		p.salt, p.key, p.text = other.salt, other.key, other.text // one more hash would say the same
+	}
 	return err == nil, err
+}
+
+// await waits for the turn.
+func (p *Passphrase) await(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // parseHash parses an argon2id hash. The bounds limit the memory and time of a login.
@@ -165,17 +221,15 @@ func (p *Passphrase) Current() error { return nil }
 
 // Authenticate hashes the passphrase and compares it.
 func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
-	if len(passphrase) > maxPassphrase || p.key == nil {
+	if len(passphrase) > maxPassphrase || p.turn == nil {
 		return "", ErrWrongPassphrase
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := p.await(ctx); err != nil {
+		return "", err
 	}
-	key := argon2.IDKey([]byte(passphrase), p.salt, p.cost.Passes, p.cost.Memory, p.cost.Threads, uint32(len(p.key))) //nolint:gosec // G115: parseHash bounds it to 64
-	if subtle.ConstantTimeCompare(key, p.key) != 1 {
+	defer func() { <-p.turn }()
+	p.derive()
+	if key := p.cost.key(passphrase, p.salt, len(p.key)); subtle.ConstantTimeCompare(key, p.key) != 1 {
 		return "", ErrWrongPassphrase
 	}
 	return SoleOwner, nil
