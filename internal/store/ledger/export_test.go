@@ -38,3 +38,6 @@ func (l *Ledger) SetRoom(room bool) {
 	defer l.Hold()()
 	l.tally.room = func() bool { return room }
 }
+
+// Classify returns the code and the message of SQLite's result code.
+func Classify(result int, err error) (code, message string) { return classify(result, err) }

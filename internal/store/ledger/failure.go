@@ -25,16 +25,18 @@ func failure(doing string, err error) error {
 	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	code, message := classify(err)
+	code, message := classify(resultCode(err), err)
 	return &fault.Error{
 		Kind: fault.Unavailable, Code: code, Message: message, Retryable: code == "store_full" || code == "store_busy",
 		Cause: fmt.Errorf("%s: %w", doing, err),
 	}
 }
 
-func classify(err error) (code, message string) {
-	switch result := resultCode(err); {
-	case result&0xff == lib.SQLITE_FULL, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+// classify returns the code and the message of an error, and of SQLite's result code for it. Beside a store that was closed in
+// order SQLite first needs room for the file -shm.
+func classify(result int, err error) (code, message string) {
+	switch {
+	case result&0xff == lib.SQLITE_FULL, result == lib.SQLITE_IOERR_SHMSIZE, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "store_full", "the store cannot be written: its disk is full"
 	case result&0xff == lib.SQLITE_READONLY, result&0xff == lib.SQLITE_CANTOPEN, result&0xff == lib.SQLITE_PERM,
 		errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
@@ -44,7 +46,7 @@ func classify(err error) (code, message string) {
 	case result&0xff == lib.SQLITE_BUSY, result&0xff == lib.SQLITE_LOCKED:
 		return "store_busy", "the store is held by another process"
 	}
-	return "store_failed", "the store failed; the log says how"
+	return "store_failed", "the store failed"
 }
 
 // resultCode returns SQLite's extended result code, 0 when err is not of SQLite.

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -117,12 +118,17 @@ func (l *Ledger) open(ctx context.Context, path string) error {
 // dial returns a pool over the file. busy_timeout is for the moments in which
 // another process, such as candela audit, holds a lock.
 func dial(path, mode string, pragmas ...string) (*sql.DB, error) {
+	return dialWith(path, url.Values{"mode": {mode}}, pragmas...)
+}
+
+// dialWith is dial with more of SQLite's parameters.
+func dialWith(path string, query url.Values, pragmas ...string) (*sql.DB, error) {
 	// In an address the first part of a relative path would be taken for a host.
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, failure("open", err)
 	}
-	query := url.Values{"mode": {mode}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}, "_error_rc": {"1"}, "_busy_timeout": {"5000"}, "_pragma": pragmas}
+	maps.Copy(query, url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}, "_error_rc": {"1"}, "_busy_timeout": {"5000"}, "_pragma": pragmas})
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	if runtime.GOOS == "windows" {
 		name.Path = "/" + name.Path // file:///C:/...

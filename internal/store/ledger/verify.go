@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,11 +38,39 @@ func OpenAudit(ctx context.Context, dir string) (*Audit, error) {
 		return nil, err
 	}
 	a := &Audit{db}
-	found, err := schemaVersion(ctx, db, path)
+	err = a.check(ctx, path, dir)
+	if f := fault.Of(err); f != nil && (f.Code == "store_read_only" || f.Code == "store_full") {
+		return openFixed(ctx, path, dir, errors.Join(err, a.Close()))
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// check reads the schema of the store.
+func (a *Audit) check(ctx context.Context, path, dir string) error {
+	found, err := schemaVersion(ctx, a.db, path)
 	if err == nil && found == 0 {
 		err = noStore(dir) // its creator died before filling it
 	}
+	return err
+}
+
+// openFixed opens a store beside which nothing can be written, as on a read-only mount or a full disk. SQLite then reads no
+// files beside it, so none may have anything: what a killed server wrote last is in the file -wal. reason is why the store did
+// not open otherwise.
+func openFixed(ctx context.Context, path, dir string, reason error) (*Audit, error) {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.Unavailable, "store_read_only", "the store in %s cannot be read where it is: what was written last is in the file %s-wal, and nothing can be written beside it. Copy the directory to where that is possible, and name the copy with --home", dir, FileName).
+			About("home", dir, "").Because(reason)
+	}
+	db, err := dialWith(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}, "query_only(1)")
 	if err != nil {
+		return nil, err
+	}
+	a := &Audit{db}
+	if err := a.check(ctx, path, dir); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
