@@ -80,7 +80,11 @@ func listClients(ctx context.Context, in cli.Call) error {
 	for _, c := range clients {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Owner, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, cli.ShortToken(c.Token), c.Name)
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil || !cfg.Shared() || len(clients) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintln(in.Stdout, "Logins survive a restart of replicas. The NATS servers keep them in memory: a restart of all of them ends every login.")
+	return err
 }
 
 func yesNo(yes bool) string {

@@ -14,6 +14,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/operate/backup"
 	"candela/internal/operate/migrate"
+	"candela/internal/store/statedir"
 	"candela/lib/fault"
 )
 
@@ -21,6 +22,11 @@ func backUp(ctx context.Context, in cli.Call) error {
 	folder, cfg, err := folderArgument(in, "backup", "a new folder, such as candela-2026-01-02")
 	if err != nil {
 		return err
+	}
+	if !cfg.Shared() && statedir.IsReplica(cfg.Home) {
+		return fault.New(fault.Conflict, "replica_backup", "a replica ran in state directory %s last, and the NATS servers keep its alerts, orders and owners, so nothing was copied. "+
+			"Run candela backup with --nats-url as the replica had it: it copies the files and names the streams to back up with nats stream backup.", cfg.Home).
+			About("nats-url", "", "the addresses of the NATS servers")
 	}
 	done, err := backup.Make(ctx, cfg.Home, folder, progress(in.Stderr))
 	if err != nil {
@@ -141,6 +147,11 @@ func migrateState(ctx context.Context, in cli.Call) error {
 	done, err := migrate.Run(ctx, cfg, how)
 	if err != nil {
 		return err
+	}
+	if how.To == "local" {
+		if err := statedir.MarkReplica(cfg.Home, false); err != nil {
+			return err
+		}
 	}
 	table, all := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0), "Everything"
 	for _, d := range done {

@@ -18,6 +18,7 @@ import (
 	"candela/internal/store/receipt"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
+	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 )
 
@@ -91,7 +92,13 @@ type side struct {
 
 // openNode returns a local node, or a replica connected to the servers that all share.
 func (rt Runtime) openNode(ctx context.Context) (*node, error) {
-	if rt.Config.Mode() == config.ModeServe && rt.mode().shared {
+	serves := rt.Config.Mode() == config.ModeServe
+	if serves && (rt.mode().shared || rt.Config.Trade) {
+		if err := statedir.MarkReplica(rt.Config.Home, rt.mode().shared); err != nil {
+			return nil, err
+		}
+	}
+	if serves && rt.mode().shared {
 		return rt.openReplica(ctx)
 	}
 	return rt.openLocal(ctx)

@@ -19,6 +19,7 @@ import (
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/natstest"
+	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 	"candela/internal/testkit/porttest"
@@ -131,6 +132,9 @@ func TestCluster_OneReplicaWorksEndToEnd(t *testing.T) {
 	use(t, first.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1},"note":"fires"}`)
 	use(t, first.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999},"note":"waits"}`)
 	first.stop()
+	if !statedir.IsReplica(first.home) {
+		t.Error("the state directory does not say that a replica used it")
+	}
 	if strings.Contains(first.Log.String(), token) {
 		t.Error("the token is in the log")
 	}

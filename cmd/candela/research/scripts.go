@@ -27,7 +27,7 @@ func openShelf(in cli.Call, args []string) (*scripts.Shelf, error) {
 		return nil, err
 	}
 	sharing := scripts.Unshared // the operator's command works with many owners, too
-	if cfg.Shared() {
+	if cfg.Shared() || statedir.IsReplica(cfg.Home) {
 		sharing = scripts.Replicas
 	}
 	return scripts.Open(cfg.Home, sharing, pine.Compile), nil

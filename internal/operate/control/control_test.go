@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -83,6 +84,10 @@ func TestServer_PassesCommandsToTheTrader(t *testing.T) {
 	desk.err = &fault.Error{Kind: fault.Conflict, Message: "the account differs"}
 	if _, reached, err := Resume(t.Context(), home); !reached || fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "the account differs") {
 		t.Errorf("a refusal: %v, %v", reached, err)
+	}
+	desk.err = fmt.Errorf("ask the servers: %w", context.DeadlineExceeded)
+	if _, reached, err := Resume(t.Context(), home); !reached || err == nil || !strings.Contains(err.Error(), "did not finish this in time") {
+		t.Errorf("a command without an end: %v, %v", reached, err)
 	}
 	desk.err = errors.New("a secret")
 	if _, reached, err := Resume(t.Context(), home); !reached || err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "its log says why") {

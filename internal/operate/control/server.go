@@ -298,6 +298,11 @@ func (s Server) answerTrading(w http.ResponseWriter, r *http.Request, value any,
 		writeJSON(w, http.StatusConflict, f.Public())
 		return
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.Log.WarnContext(r.Context(), "command on the control socket not finished in time", "path", r.URL.Path, "error", err)
+		writeJSON(w, http.StatusConflict, "the program runs, and did not finish this in time, so whether it took effect is unknown. With replicas the NATS servers may not be reachable: /readyz and the log say so. Try again.")
+		return
+	}
 	s.answer(w, r, value, err)
 }
 

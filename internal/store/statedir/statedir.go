@@ -6,8 +6,11 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"candela/lib/fault"
@@ -19,6 +22,7 @@ const (
 	HaltName          = "HALT"               // halts trading while it is there
 	PlansName         = "plans.toml"         // the limits of owners where they are many
 	PolicyName        = "policy.toml"        // the policy of orders; no tool writes it
+	ReplicaName       = "replica"            // a replica ran here last: the NATS servers keep what it stored
 	SubscriptionsName = "subscriptions.json" // who has subscribed to what, and how far each has come
 	UsageName         = "usage"              // the folder of what owners used where they are many
 )
@@ -47,4 +51,25 @@ func Open(path string) error {
 // unusable says what to do about a state directory that cannot be made or written.
 func unusable(err error) error {
 	return fmt.Errorf("state directory: %w; let this user write there, or choose another --home", err)
+}
+
+// MarkReplica records whether a replica uses the state directory, for commands that are given no address of its NATS servers.
+func MarkReplica(home string, is bool) error {
+	path := filepath.Join(home, ReplicaName)
+	var err error
+	if is {
+		err = os.WriteFile(path, []byte("A replica of candela uses this directory. The NATS servers keep what it stores.\n"), 0o600)
+	} else if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return unusable(err)
+	}
+	return nil
+}
+
+// IsReplica reports whether a replica used the state directory last.
+func IsReplica(home string) bool {
+	_, err := os.Lstat(filepath.Join(home, ReplicaName))
+	return err == nil
 }

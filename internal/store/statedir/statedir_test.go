@@ -135,3 +135,13 @@ func TestAwaitEngine(t *testing.T) {
 		next.Release()
 	})
 }
+
+func TestMarkReplica(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, is := range []bool{false, true, true, false, false} {
+		if err := statedir.MarkReplica(home, is); err != nil || statedir.IsReplica(home) != is {
+			t.Errorf("marked %v: %v", is, err)
+		}
+	}
+}
