@@ -96,6 +96,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 			}
 		}
 	}
+	if n := s.HaltedOwners; n > 0 {
+		fmt.Fprintf(w, "The operator has halted %s: %s%s (candela resume --owner ID).\n", cli.Count(n, "owner"), strings.Join(s.Halted, ", "), more(n-len(s.Halted)))
+	}
 	if s.Policy != nil {
 		which, problem := s.Policy.Text()
 		for _, line := range []string{which, problem} {
@@ -169,6 +172,14 @@ func openText(a control.AccountStatus) string {
 	default:
 		return fmt.Sprintf("%s of %s and %s", cli.Count(a.Groups, "group"), cli.Count(grouped, "order"), cli.Count(a.Single, "order"))
 	}
+}
+
+// more formats how many others there are.
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 // waits formats how many orders wait.

@@ -26,6 +26,7 @@ type accountStore interface {
 	desk.Store
 	store.Journals
 	OrderOwners(ctx context.Context) ([]principal.Owner, error)
+	OwnersWith(ctx context.Context, state, text string) ([]principal.Owner, error)
 }
 
 // ownAccounts returns accounts for many owners, each with paper money of his own.
@@ -41,9 +42,13 @@ func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner
 			}
 			cfg := t.deskConfig(rt, venue, kept)
 			cfg.Owner, cfg.OwnerAliases, cfg.Market, cfg.HaltFile = owner, nil, prices, ""
+			cfg.Hosted = true
 			return accounts.Opened{Desk: desk.New(cfg), Observe: t.pricesOf(venue.paper)}, nil //nolint:contextcheck // prices come after the account was opened
 		},
 		Traders: kept.OrderOwners, Standing: func(owner principal.Owner) accounts.Standing { return tradingStanding(standing(owner).State) },
+		Halted: func(ctx context.Context) ([]principal.Owner, error) {
+			return desk.HostedHalts(ctx, kept.OwnersWith)
+		},
 		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
 		HaltFile: rt.haltFile(), Log: rt.Log, Now: time.Now,
 	})

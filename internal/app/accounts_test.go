@@ -206,7 +206,7 @@ func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	if _, err := all.HaltOwner(t.Context(), "bob", "candela halt", "as agreed", false); err != nil {
 		t.Fatal(err)
 	}
-	s.want("bob", "place_order", buyMarket(2), "owner_halt", "as agreed")
+	s.want("bob", "place_order", buyMarket(2), "host_owner_halt", "as agreed")
 	s.noOrders("bob")
 	s.want("ann", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51501,"quantity":0.01}`, `"status":"accepted"`)
 	s.stop()
@@ -215,7 +215,7 @@ func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	all = s.side.accounts.Load()
 	waitFor(t, func() bool { return all.Status().Open == 2 && all.Awake() == 1 }) // ann's; bob has nothing open and sleeps
 	s.want("ann", "get_positions", `{}`, "BTCUSDT")
-	s.want("bob", "place_order", buyMarket(3), "owner_halt", "as agreed")
+	s.want("bob", "place_order", buyMarket(3), "host_owner_halt", "as agreed")
 	s.want("carl", "place_order", buyMarket(4), `"status":"filled"`)
 	if _, err := all.ResumeOwner(t.Context(), "bob", "candela resume"); err != nil {
 		t.Fatal(err)

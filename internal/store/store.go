@@ -32,7 +32,8 @@ type Store interface {
 	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
 	Marks(ctx context.Context) (map[provider.Sub]int64, error)
 	OrderOwners(ctx context.Context) ([]principal.Owner, error)
-	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) // by owner and name
+	OwnersWith(ctx context.Context, state, text string) ([]principal.Owner, error) // whose state contains a text
+	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error)     // by owner and name
 
 	// Note adds an event to the audit log.
 	Note(ctx context.Context, by principal.Caller, kind, about string, body []byte) error

@@ -31,6 +31,7 @@ type Set struct {
 	accounts  []string // names of the owner's accounts, one for each network of each broker
 	stores    []store.Descriptor
 	library   func() ta.Library
+	many      bool // owners
 	elsewhere elsewhere
 }
 
@@ -41,6 +42,14 @@ type Installation struct {
 	Accounts   []string // names of the owner's accounts
 	ManyOwners bool
 	Library    func() ta.Library // of the state directory
+}
+
+// stateOf converts the state of an account, with the names that its owners see.
+func (at Installation) stateOf(s guard.State) control.TradingState {
+	if at.ManyOwners {
+		s = s.OfHost()
+	}
+	return control.StateOf(s)
 }
 
 // elsewhere is where a command takes effect if no program runs in the state directory.
@@ -154,15 +163,15 @@ func (w change) setIn(ctx context.Context, in desk.Store, account string) (guard
 }
 
 // storeTo changes the state of every account in an open store and returns the strictest.
-func (w change) storeTo(ctx context.Context, in desk.Store, accounts []string) (control.TradingState, error) {
+func (w change) storeTo(ctx context.Context, in desk.Store, at Installation) (control.TradingState, error) {
 	var strictest guard.State
 	var err error
-	for _, account := range accounts {
+	for _, account := range at.Accounts {
 		s, failed := w.setIn(ctx, in, account)
 		err = errors.Join(err, failed)
 		if s.Level() > strictest.Level() {
 			strictest = s
 		}
 	}
-	return control.StateOf(strictest), err
+	return at.stateOf(strictest), err
 }

@@ -27,7 +27,7 @@ type local struct{ Installation }
 func NewLocal(at Installation) *Set { return newCommands(at, local{at}) }
 
 func newCommands(at Installation, other elsewhere) *Set {
-	return &Set{home: at.Home, accounts: at.Accounts, stores: at.Stores, library: at.Library, elsewhere: other}
+	return &Set{home: at.Home, accounts: at.Accounts, stores: at.Stores, library: at.Library, many: at.ManyOwners, elsewhere: other}
 }
 
 // halt stores the halt, or writes the halt file if a program trades and does not respond.
@@ -70,7 +70,7 @@ func (l local) store(ctx context.Context, w change) (control.TradingState, error
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	state, err := w.storeTo(ctx, stored, l.Accounts)
+	state, err := w.storeTo(ctx, stored, l.Installation)
 	if err = errors.Join(err, stored.Close()); err != nil {
 		return control.TradingState{}, err
 	}

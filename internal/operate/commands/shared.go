@@ -82,7 +82,7 @@ func (s shared) store(ctx context.Context, conn *conn.Conn, w change) (control.T
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	now, err := w.storeTo(ctx, orders, s.Accounts)
+	now, err := w.storeTo(ctx, orders, s.Installation)
 	now.Where = "in the state stored at NATS; no replica is running"
 	return now, err
 }
@@ -96,7 +96,7 @@ func (s shared) call(ctx context.Context, conn *conn.Conn, w change) (control.Tr
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	now := control.StateOf(state)
+	now := s.stateOf(state)
 	now.Where = "in the replica that trades"
 	return now, nil
 }

@@ -95,6 +95,25 @@ func TestServer_PassesCommandsToTheTrader(t *testing.T) {
 	}
 }
 
+// heldTrader is one of many owners that somebody has halted.
+type heldTrader struct{ Trader }
+
+func (heldTrader) Halt(_ context.Context, who, reason string) (guard.State, error) {
+	state, _ := guard.State{}.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: who, Reason: reason})
+	return state, nil
+}
+
+// A halt of many owners has the name that they see.
+func TestServer_NamesTheHaltOfAll(t *testing.T) {
+	t.Parallel()
+	home := shortDir(t)
+	answer(t, Server{Home: home, Trader: heldTrader{}, ManyOwners: true})
+	halted, _, err := Halt(t.Context(), home, "all stop")
+	if want := "host_halt by candela halt: all stop; lifted by the operator of the server, with candela resume or candela owners resume"; err != nil || halted.Why != want {
+		t.Errorf("%+v, %v", halted, err)
+	}
+}
+
 // slowTrader is one whose account is about to move to another replica.
 type slowTrader struct{ Trader }
 

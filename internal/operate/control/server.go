@@ -272,14 +272,22 @@ func (s Server) resume(ctx context.Context, owner principal.Owner) (guard.State,
 	return many.ResumeOwner(ctx, owner, ByResume)
 }
 
+// stateOf converts the state of an account, with the names that owners see.
+func (s Server) stateOf(state guard.State) TradingState {
+	if s.ManyOwners {
+		state = state.OfHost()
+	}
+	return StateOf(state)
+}
+
 func (s Server) handleTrading(mux *http.ServeMux) {
 	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
 		state, err := s.halt(r.Context(), principal.Owner(r.FormValue("owner")), r.FormValue("reason"), r.FormValue("all") == "true")
-		s.answerTrading(w, r, StateOf(state), err)
+		s.answerTrading(w, r, s.stateOf(state), err)
 	})
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {
 		state, err := s.resume(r.Context(), principal.Owner(r.FormValue("owner")))
-		s.answerTrading(w, r, StateOf(state), err)
+		s.answerTrading(w, r, s.stateOf(state), err)
 	})
 	if s.ApplyPolicy != nil {
 		mux.HandleFunc("POST /policy", func(w http.ResponseWriter, r *http.Request) {

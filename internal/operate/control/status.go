@@ -32,6 +32,9 @@ type Status struct {
 	Replica  string          `json:"trading_replica,omitempty"` // that trades; "" without replicas, or if none does
 	Limits   []LimitStatus   `json:"limits,omitempty"`          // of a server that answers over HTTP
 
+	HaltedOwners int      `json:"halted_owners,omitempty"` // of many, those whom the operator has halted one by one
+	Halted       []string `json:"halted,omitempty"`        // the first of them
+
 	Policy *policy.Status `json:"policy,omitempty"` // nil where nothing is known of it
 
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs

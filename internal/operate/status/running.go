@@ -114,7 +114,8 @@ func (r Running) addMany(ctx context.Context, s *control.Status) {
 	if !known {
 		return
 	}
-	one := newAccountStatus(r.Account, now.State)
+	AddHalted(s, now.Halted, now.HaltedOwners)
+	one := newAccountStatus(r.Account, now.State.OfHost())
 	one.Account = paper.Name + " accounts of all owners"
 	one.Open, one.Single, one.Uncertain, one.Pending = now.Open, now.Open, now.Uncertain, now.Pending
 	one.Why = withHaltFiles(one.Why, haltFiles)

@@ -135,6 +135,14 @@ func CountAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *contr
 	return nil
 }
 
+// AddHalted adds the owners of many whom the operator has halted one by one, the first of them by name.
+func AddHalted(s *control.Status, first []principal.Owner, n int) {
+	s.HaltedOwners = n
+	for _, owner := range first[:min(len(first), desk.MaxHalted)] {
+		s.Halted = append(s.Halted, string(owner))
+	}
+}
+
 // Stored is a store that no program uses.
 type Stored struct {
 	store.Store
@@ -142,6 +150,8 @@ type Stored struct {
 	Accounts []string   // names of the owner's accounts
 	Library  ta.Library // of the alerts
 	HaltFile string     // halts trading if it exists
+
+	ManyOwners bool
 }
 
 // Add adds the contents of the store to s.
@@ -159,6 +169,9 @@ func (from Stored) Add(ctx context.Context, s *control.Status) error {
 		}
 		if len(state.Restrictions) == 0 && len(book.Orders()) == 0 && len(book.Positions()) == 0 {
 			continue // never used
+		}
+		if from.ManyOwners {
+			state = state.OfHost()
 		}
 		one := newAccountStatus(account, state)
 		if statErr == nil {
@@ -195,5 +208,16 @@ func (from Stored) Add(ctx context.Context, s *control.Status) error {
 		untraded = untraded[:1]
 	}
 	s.Accounts = append(s.Accounts, untraded...)
-	return nil
+	return from.addHalted(ctx, s)
+}
+
+// addHalted adds the owners of many who are halted one by one.
+func (from Stored) addHalted(ctx context.Context, s *control.Status) error {
+	if !from.ManyOwners {
+		return nil
+	}
+	halted, err := desk.HostedHalts(ctx, from.OwnersWith)
+	halted = slices.DeleteFunc(halted, func(owner principal.Owner) bool { return slices.Contains(from.Accounts, string(owner)) })
+	AddHalted(s, halted, len(halted))
+	return err
 }

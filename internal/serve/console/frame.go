@@ -75,7 +75,7 @@ func newState(now desk.Status, files []string) state {
 		Why: now.State.Explain(), Open: now.Open, Pending: now.Pending,
 	}
 	for _, r := range now.State.Restrictions {
-		if r.Halts() && (s.Halt == nil || r.Kind == guard.OwnerHalt) {
+		if r.Halts() && (s.Halt == nil || r.Ordered()) {
 			if strings.HasPrefix(r.By, byConsole) {
 				r.By = "you"
 			}

@@ -124,6 +124,12 @@ func (l *Ledger) State(ctx context.Context, owner principal.Owner, name string) 
 	return value, failure("read a state", err)
 }
 
+// OwnersWith returns the owners whose value of a name contains a text.
+func (l *Ledger) OwnersWith(ctx context.Context, name, text string) ([]principal.Owner, error) {
+	return collect(rows(ctx, l.read, "read the owners of a state", column[principal.Owner],
+		"SELECT owner FROM states WHERE name = ? AND instr(value, ?) > 0 ORDER BY owner", name, text))
+}
+
 // States returns the named values of all owners, by owner and name.
 func (l *Ledger) States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) {
 	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states WHERE NOT (name >= 'alert ' AND name < 'alert!')")

@@ -50,6 +50,8 @@ type Config struct {
 	Open func(ctx context.Context, owner principal.Owner, market desk.Market) (Opened, error)
 	// Traders returns the owners who have ever traded.
 	Traders func(ctx context.Context) ([]principal.Owner, error)
+	// Halted returns the owners whom the operator has halted one by one, for the start; nil for none.
+	Halted func(ctx context.Context) ([]principal.Owner, error)
 	// Standing says whether an owner may trade; nil: all may.
 	Standing func(owner principal.Owner) Standing
 	Store    desk.Store      // for the operator's halt
@@ -79,7 +81,8 @@ type Accounts struct {
 
 	mu      sync.Mutex
 	awake   map[principal.Owner]*account
-	host    guard.State // the operator's halt
+	host    guard.State       // the operator's halt
+	halted  []principal.Owner // one by one, sorted; no more than there are owners
 	stopped bool
 	ctx     context.Context //nolint:containedctx // of Run, which desks that wake later live in
 	drain   context.Context //nolint:containedctx // the same
@@ -131,8 +134,12 @@ func (a *Accounts) open(ctx, drain context.Context) error {
 	if err != nil {
 		return fmt.Errorf("trading state of all owners: %w", err)
 	}
+	halted, err := a.storedHalts(ctx)
+	if err != nil {
+		return err
+	}
 	a.mu.Lock()
-	a.host, a.ctx, a.drain = host, ctx, drain
+	a.host, a.halted, a.ctx, a.drain = host, halted, ctx, drain
 	a.mu.Unlock()
 	close(a.started)
 	return nil
@@ -445,42 +452,6 @@ func (a *Accounts) restIf(one *account, may func() bool) {
 
 // Awake returns how many accounts are awake.
 func (a *Accounts) Awake() int { return len(a.list()) }
-
-// Drop stops the account of an owner and waits until it has. Open orders are cancelled first.
-func (a *Accounts) Drop(ctx context.Context, owner principal.Owner) error {
-	one, release, err := a.use(ctx, owner)
-	if err != nil {
-		return err
-	}
-	r := guard.Restriction{Kind: guard.HostHalt, By: "the operator", Reason: "the owner is erased", All: true}
-	if err = one.Desk.HaltByHost(ctx, r); err == nil {
-		err = one.awaitNoOrders(ctx)
-	}
-	release()
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	one.ends = true
-	a.mu.Unlock()
-	one.stop()
-	select {
-	case <-one.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// awaitNoOrders waits until every order is closed.
-func (one *account) awaitNoOrders(ctx context.Context) error {
-	for one.Desk.Status().Open > 0 {
-		if err := retry.Sleep(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // sorted returns the accounts that accept calls, by owner.
 func (a *Accounts) sorted() []*account {

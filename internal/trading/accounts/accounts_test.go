@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,7 +63,7 @@ func (s *scene) start() {
 	s.t.Helper()
 	s.opened, s.most = make(map[principal.Owner]int), 0
 	s.Accounts = accounts.New(accounts.Config{
-		Open: s.open, Traders: s.store.OrderOwners, Standing: s.standingOf, Store: s.store, Host: host, Market: s.market,
+		Open: s.open, Traders: s.store.OrderOwners, Halted: s.halted, Standing: s.standingOf, Store: s.store, Host: host, Market: s.market,
 		Broker: "paper", Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
@@ -75,6 +76,10 @@ func (s *scene) start() {
 			s.t.Errorf("the accounts ended with %v", err)
 		}
 	})
+}
+
+func (s *scene) halted(ctx context.Context) ([]principal.Owner, error) {
+	return desk.HostedHalts(ctx, s.store.OwnersWith)
 }
 
 func (s *scene) restart() {
@@ -124,7 +129,7 @@ func (s *scene) open(ctx context.Context, owner principal.Owner, prices desk.Mar
 		return accounts.Opened{}, err
 	}
 	d := desk.New(desk.Config{
-		Owner: owner, Broker: b, Store: s.store, Market: prices, Policy: guard.Default(), Simulated: true,
+		Owner: owner, Broker: b, Store: s.store, Market: prices, Policy: guard.Default(), Simulated: true, Hosted: true,
 		Resolve: func(_ context.Context, m market.Symbol) (market.Symbol, error) {
 			m.Venue = "binance"
 			return m, nil
@@ -273,6 +278,9 @@ func TestHalt_ReachesAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.openOrders("bob", 0)
+		if now := s.Status(); now.HaltedOwners != 1 || !slices.Equal(now.Halted, []principal.Owner{"bob"}) || now.State.Level() != guard.Active {
+			t.Errorf("the status after the halt of bob: %+v", now)
+		}
 		s.openOrders("ann", 1) // one that a halt does not reach
 		if text := s.refused("bob"); !strings.Contains(text, "bob alone") {
 			t.Errorf("bob after the halt of bob: %s", text)
@@ -303,8 +311,38 @@ func TestHalt_ReachesAll(t *testing.T) {
 				t.Errorf("%s after resume: %s %s", owner, o.Status, o.Reason)
 			}
 		}
-		if text := s.refused("bob"); !strings.Contains(text, "bob alone") {
+		if text := s.refused("bob"); !strings.Contains(text, "host_owner_halt by test: bob alone; lifted by the operator of the server") {
 			t.Errorf("bob after resume: %s", text)
+		}
+		if now := s.Status(); now.HaltedOwners != 1 {
+			t.Errorf("the status after a restart: %+v", now)
+		}
+		if _, err := s.ResumeOwner(t.Context(), "bob", "test"); err != nil {
+			t.Fatal(err)
+		}
+		s.place("bob", buy())
+		if now := s.Status(); now.HaltedOwners != 0 || len(now.Halted) != 0 {
+			t.Errorf("the status after bob was resumed: %+v", now)
+		}
+		s.stop()
+	})
+}
+
+// A halt that an earlier version stored as the owner's own is the operator's.
+func TestHalt_OfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.stop()
+		if _, err := desk.HaltStored(t.Context(), s.store, "bob", desk.StoredHalt{By: "candela halt", Reason: "as agreed", At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		if text := s.refused("bob"); !strings.Contains(text, "host_owner_halt by candela halt: as agreed") {
+			t.Errorf("bob, halted by an earlier version: %s", text)
+		}
+		if now := s.Status(); !slices.Equal(now.Halted, []principal.Owner{"bob"}) {
+			t.Errorf("the status: %+v", now)
 		}
 		if _, err := s.ResumeOwner(t.Context(), "bob", "test"); err != nil {
 			t.Fatal(err)

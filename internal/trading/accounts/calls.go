@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 
 	"candela/internal/kit/principal"
 	"candela/internal/trading/desk"
@@ -88,7 +89,8 @@ func (a *Accounts) RevokeTokens(keys ...string) {
 // Status returns the state of all accounts together. The state is that of the operator's halt.
 func (a *Accounts) Status() desk.Status {
 	a.mu.Lock()
-	s := desk.Status{State: a.host, Connected: true, Reconciled: true}
+	s := desk.Status{State: a.host, Connected: true, Reconciled: true, HaltedOwners: len(a.halted)}
+	s.Halted = slices.Clone(a.halted[:min(len(a.halted), desk.MaxHalted)])
 	a.mu.Unlock()
 	select {
 	case <-a.started:

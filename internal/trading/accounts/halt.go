@@ -3,6 +3,8 @@ package accounts
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"candela/internal/kit/principal"
@@ -164,7 +166,7 @@ func (a *Accounts) Resume(ctx context.Context, by string) (guard.State, error) {
 // HaltOwner stops trading for one owner, and cancels the orders that do not protect a position,
 // or all.
 func (a *Accounts) HaltOwner(ctx context.Context, owner principal.Owner, by, reason string, all bool) (guard.State, error) {
-	return on(ctx, a, owner, func(d *desk.Desk) (guard.State, error) {
+	return a.changeOwner(ctx, owner, func(d *desk.Desk) (guard.State, error) {
 		if all {
 			return d.HaltAll(ctx, by, reason)
 		}
@@ -174,5 +176,41 @@ func (a *Accounts) HaltOwner(ctx context.Context, owner principal.Owner, by, rea
 
 // ResumeOwner lifts the restrictions of one owner, but not the halt for all.
 func (a *Accounts) ResumeOwner(ctx context.Context, owner principal.Owner, by string) (guard.State, error) {
-	return on(ctx, a, owner, func(d *desk.Desk) (guard.State, error) { return d.Resume(ctx, by) })
+	return a.changeOwner(ctx, owner, func(d *desk.Desk) (guard.State, error) { return d.Resume(ctx, by) })
+}
+
+// changeOwner halts or resumes one owner.
+func (a *Accounts) changeOwner(ctx context.Context, owner principal.Owner, change func(*desk.Desk) (guard.State, error)) (guard.State, error) {
+	state, err := on(ctx, a, owner, change)
+	if _, halts := state.Find(guard.HostOwner); err == nil || halts {
+		a.noteHalt(owner, state)
+	}
+	return state, err
+}
+
+// noteHalt records whether the operator has halted an owner.
+func (a *Accounts) noteHalt(owner principal.Owner, state guard.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, known := slices.BinarySearch(a.halted, owner)
+	switch _, halts := state.Find(guard.HostOwner); {
+	case halts && !known:
+		a.halted = slices.Insert(a.halted, at, owner)
+	case !halts && known:
+		a.halted = slices.Delete(a.halted, at, at+1)
+	}
+}
+
+// storedHalts returns the owners who are halted one by one.
+func (a *Accounts) storedHalts(ctx context.Context) ([]principal.Owner, error) {
+	if a.cfg.Halted == nil {
+		return nil, nil
+	}
+	halted, err := a.cfg.Halted(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("halted owners: %w", err)
+	}
+	halted = slices.DeleteFunc(halted, func(owner principal.Owner) bool { return owner == a.cfg.Host })
+	slices.Sort(halted)
+	return halted, nil
 }

@@ -95,6 +95,8 @@ type Config struct {
 	// Simulated means that only this program keeps the account. There is nothing to
 	// reconcile with, and an unavailable price venue blocks only its own symbols.
 	Simulated bool
+	// Hosted means that the account is one of many owners', so that the operator of the server halts it.
+	Hosted bool
 	// HaltFile is a path: trading halts while the file exists. "" disables it.
 	HaltFile string
 	Replica  string // name of this replica; "" for a single node

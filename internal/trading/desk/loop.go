@@ -131,6 +131,9 @@ func (l *loop) restore() error {
 	if err != nil {
 		return err
 	}
+	if l.cfg.Hosted {
+		state = state.ByHost()
+	}
 	l.state = state.Restart(l.now())
 	if err := l.loadCursors(); err != nil {
 		return err

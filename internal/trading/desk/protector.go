@@ -341,7 +341,7 @@ func inOne(c order.Cover) []order.Order {
 // halt keeps them, unless it was for all orders. No other halt does.
 func (l *loop) haltAllowsProtection() bool {
 	return !slices.ContainsFunc(l.state.Restrictions, func(r guard.Restriction) bool {
-		return r.Halts() && (r.Kind != guard.OwnerHalt && r.Kind != guard.HostHalt || r.All)
+		return r.Halts() && (!r.Ordered() || r.All)
 	})
 }
 

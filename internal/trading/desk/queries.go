@@ -33,7 +33,13 @@ type Status struct {
 	Pending    int         `json:"Pending,omitempty"` // orders that wait for the owner's approval; a group is one
 	Connected  bool        `json:"Connected"`         // the report stream is connected
 	Reconciled bool        `json:"Compared"`          // since the start
+
+	HaltedOwners int               `json:"HaltedOwners,omitempty"` // of many, those whom the operator has halted one by one
+	Halted       []principal.Owner `json:"Halted,omitempty"`       // the first MaxHalted of them
 }
+
+// MaxHalted limits the halted owners that a status names.
+const MaxHalted = 20
 
 // quoteTimeout limits how long Positions waits for prices.
 const quoteTimeout = 5 * time.Second

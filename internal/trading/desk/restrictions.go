@@ -73,13 +73,13 @@ func (l *loop) saveState(by principal.Caller) {
 // the author in the log and in denials. A halt that cannot be saved is in force, and the
 // error says that a restart would lose it.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
-	return d.halt(ctx, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason})
+	return d.halt(ctx, guard.Restriction{Kind: d.cfg.haltKind(), By: by, Reason: reason})
 }
 
 // HaltAll is Halt that cancels the orders that protect positions too, also of a halt that
 // is in force.
 func (d *Desk) HaltAll(ctx context.Context, by, reason string) (guard.State, error) {
-	return d.halt(ctx, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason, All: true})
+	return d.halt(ctx, guard.Restriction{Kind: d.cfg.haltKind(), By: by, Reason: reason, All: true})
 }
 
 func (d *Desk) halt(ctx context.Context, r guard.Restriction) (guard.State, error) {
@@ -213,6 +213,14 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 	}
 }
 
+// haltKind is the kind of a halt that Halt makes.
+func (c *Config) haltKind() guard.RestrictionKind {
+	if c.Hosted {
+		return guard.HostOwner
+	}
+	return guard.OwnerHalt
+}
+
 func (c *Config) haltFileName() string { return FileAt(c.HaltFile, c.Replica) }
 
 // FileAt names a file and, if there are several, the replica that has it.
@@ -330,6 +338,13 @@ func LoadStored(ctx context.Context, s Store, owner principal.Owner) (guard.Stat
 	}
 	read, err := readBook(ctx, s, owner)
 	return state, read.Book, err
+}
+
+// HostedHalts returns the owners among many whose own accounts the operator has halted. ownersWith returns the owners whose
+// stored state of a name contains a text.
+func HostedHalts(ctx context.Context, ownersWith func(ctx context.Context, name, text string) ([]principal.Owner, error)) ([]principal.Owner, error) {
+	// Earlier versions stored a halt of one owner as the owner's own. Its kind is the end of the present one.
+	return ownersWith(ctx, guardName, string(guard.OwnerHalt)+`"`)
 }
 
 // StoredHalt is a halt of an account that no desk runs.

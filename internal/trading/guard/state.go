@@ -51,7 +51,8 @@ type RestrictionKind string
 // The kinds.
 const (
 	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the halt file or the signal
-	HostHalt     RestrictionKind = "host_halt"          // of many owners: the operator's halt, or a suspended owner
+	HostHalt     RestrictionKind = "host_halt"          // of many owners: the operator's halt of all, or a suspended owner
+	HostOwner    RestrictionKind = "host_owner_halt"    // of many owners: the operator's halt of one
 	Restored     RestrictionKind = "restored"           // the records come from a backup
 	HostRestored RestrictionKind = "host_restored"      // of many owners: the records come from a backup
 	StoreFailure RestrictionKind = "store_failure"      // events cannot be stored
@@ -80,11 +81,14 @@ type RestrictionInfo struct {
 // Restrictions documents every kind: its level, when it is added and how it is lifted.
 func Restrictions(p Policy) []RestrictionInfo {
 	const resume = "with `candela resume`"
+	const host = "by the operator of the server, " + resume
+	const hostOwner = "by the operator of the server, with `candela resume --owner`"
 	return []RestrictionInfo{
 		{OwnerHalt, Halted, "", "The owner stops trading: `candela halt`, the halt file or SIGUSR1.", resume, true},
-		{HostHalt, Halted, "", "With many owners: the operator stops trading for all of them, or has suspended this owner.", "by the operator of the server", false},
+		{HostHalt, Halted, "", "With many owners: the operator stops trading for all of them, or has suspended this owner.", host + " or `candela owners resume`", false},
+		{HostOwner, Halted, "", "With many owners: the operator stops trading for this owner, `candela halt --owner`.", hostOwner, true},
 		{Restored, Halted, "", "The records come from a backup, so orders placed since then are not known.", resume + " while candela runs, which shows what differs from the venue", true},
-		{HostRestored, Halted, "", "With many owners: the records come from a backup.", "by the operator of the server", false},
+		{HostRestored, Halted, "", "With many owners: the records come from a backup.", host, false},
 		{StoreFailure, Halted, "", "Events cannot be stored.", resume, true},
 		{Unreconciled, Halted, "", "The account was not reconciled with the venue since the start.", "by itself, after the first reconciliation", false},
 		{
@@ -226,10 +230,34 @@ func (s State) WithReason(k RestrictionKind, reason string) State {
 	return s
 }
 
+// Ordered reports whether somebody ordered the halt: the owner, or the operator of many owners.
+func (r Restriction) Ordered() bool {
+	return r.Kind == OwnerHalt || r.Kind == HostHalt || r.Kind == HostOwner
+}
+
+// ByHost returns the state of one of many owners. The operator alone halts it, so a halt that an earlier version
+// stored as the owner's is the operator's.
+func (s State) ByHost() State { return s.renamed(OwnerHalt, HostOwner) }
+
+// OfHost returns the state of the operator's own halt with the names that owners see.
+func (s State) OfHost() State { return s.renamed(OwnerHalt, HostHalt).renamed(Restored, HostRestored) }
+
+func (s State) renamed(from, to RestrictionKind) State {
+	for _, c := range s.Restrictions {
+		if c.Kind != from {
+			continue
+		}
+		s, _ = s.removeWhere(func(c Restriction) bool { return c.Kind == from })
+		c.Kind = to
+		s, _ = s.Restrict(c)
+	}
+	return s
+}
+
 // HaltAll makes an owner's halt cancel the orders that protect positions, and reports
 // whether it did not before.
 func (s State) HaltAll() (State, bool) {
-	at := slices.IndexFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == OwnerHalt && !c.All })
+	at := slices.IndexFunc(s.Restrictions, func(c Restriction) bool { return (c.Kind == OwnerHalt || c.Kind == HostOwner) && !c.All })
 	if at < 0 {
 		return s, false
 	}
@@ -246,7 +274,7 @@ func compareRestrictions(a, b Restriction) int {
 // no order. It cancels open orders; other restrictions only stop new ones.
 func (s State) OrderedHalt() (halt Restriction, found bool) {
 	for _, c := range s.Restrictions {
-		if (c.Kind == OwnerHalt || c.Kind == HostHalt) && (!found || c.All) {
+		if c.Ordered() && (!found || c.All) {
 			halt, found = c, true
 		}
 	}

@@ -63,7 +63,7 @@ func TestCauses_Table(t *testing.T) {
 		level guard.Level
 		self  bool // ends by itself
 	}{
-		guard.OwnerHalt: {guard.Halted, false}, guard.HostHalt: {guard.Halted, true}, guard.StoreFailure: {guard.Halted, false}, guard.Unreconciled: {guard.Halted, true},
+		guard.OwnerHalt: {guard.Halted, false}, guard.HostHalt: {guard.Halted, true}, guard.HostOwner: {guard.Halted, false}, guard.StoreFailure: {guard.Halted, false}, guard.Unreconciled: {guard.Halted, true},
 		guard.DailyLoss: {guard.Reducing, false}, guard.FeedLost: {guard.Reducing, true}, guard.ClockSkew: {guard.Reducing, true},
 		guard.Mismatch: {guard.Reducing, true}, guard.VenueSilent: {guard.Reducing, true},
 		guard.Unprotected: {guard.Reducing, true}, guard.LegOverfill: {guard.Reducing, false},

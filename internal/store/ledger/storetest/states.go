@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"candela/internal/kit/principal"
@@ -27,6 +28,11 @@ func RunStates(t *testing.T, open func(t *testing.T, dir string) StateStore) {
 			must(t, err)
 			if string(got) != want[2] || (got == nil) != (want[2] == "") {
 				t.Errorf("%s of %s is %q", want[1], want[0], got)
+			}
+		}
+		for text, want := range map[string][]principal.Owner{"HALTED": {"bob"}, "state": {"ann", "bob"}, "ACTIVE": nil} {
+			if got, err := s.OwnersWith(t.Context(), "guard", text); err != nil || !slices.Equal(got, want) {
+				t.Errorf("owners with %s: %v, %v", text, got, err)
 			}
 		}
 	})

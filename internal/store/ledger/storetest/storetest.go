@@ -105,4 +105,7 @@ type StateStore interface {
 
 	// State returns a value, nil when it was never set.
 	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
+
+	// OwnersWith returns the owners whose value of a name contains a text, sorted.
+	OwnersWith(ctx context.Context, name, text string) ([]principal.Owner, error)
 }

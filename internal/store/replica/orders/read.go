@@ -381,6 +381,27 @@ func (o *Store) findOrder(ctx context.Context, owner principal.Owner, kind, name
 	return archived.Order, err
 }
 
+// OwnersWith returns the owners whose value of a name contains a text.
+func (o *Store) OwnersWith(_ context.Context, name, text string) ([]principal.Owner, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	var found []principal.Owner
+	for subject, value := range o.states {
+		if !bytes.Contains(value, []byte(text)) {
+			continue
+		}
+		owner, kept, err := o.parseSubject(deskKind, subject)
+		if err != nil {
+			return nil, err
+		}
+		if kept == name {
+			found = append(found, owner)
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
 // States returns the values of all owners, by owner and name, without snapshot references.
 func (o *Store) States(context.Context) (map[principal.Owner]map[string][]byte, error) {
 	o.mu.RLock()

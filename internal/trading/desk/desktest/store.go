@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"candela/internal/kit/principal"
@@ -242,6 +243,20 @@ func (s *Store) OrderOwners(context.Context) ([]principal.Owner, error) {
 	var all []principal.Owner
 	for owner, a := range s.owners {
 		if len(a.events) > 0 {
+			all = append(all, owner)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// OwnersWith returns the owners whose value of a name contains a text.
+func (s *Store) OwnersWith(_ context.Context, name, text string) ([]principal.Owner, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []principal.Owner
+	for owner, a := range s.owners {
+		if strings.Contains(string(a.states[name]), text) {
 			all = append(all, owner)
 		}
 	}
