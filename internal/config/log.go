@@ -35,12 +35,12 @@ type componentHandler struct {
 
 func (h componentHandler) Handle(ctx context.Context, r slog.Record) error {
 	prefix := ""
-	for _, name := range [...]string{"MCP", "OAuth"} {
-		if rest, ok := strings.CutPrefix(r.Message, "["+name+"] "); ok {
-			prefix, r.Message = r.Message[:len(r.Message)-len(rest)], rest
+	for _, component := range [...]string{"[MCP] ", "[OAuth] "} {
+		if rest, ok := strings.CutPrefix(r.Message, component); ok {
+			prefix, r.Message = component, rest
 			if h.lines == nil {
 				r = r.Clone() // a record shares its fields with copies of it
-				r.AddAttrs(slog.String("component", name))
+				r.AddAttrs(slog.String("component", component[1:len(component)-2]))
 			}
 			break
 		}
@@ -69,13 +69,22 @@ type prefixWriter struct {
 	mu     sync.Mutex
 	w      io.Writer
 	prefix string
+	line   []byte // reused
 }
+
+// maxKeptLine bounds the memory for lines that is kept, in bytes.
+const maxKeptLine = 4 << 10
 
 func (p *prefixWriter) Write(line []byte) (int, error) {
 	if p.prefix == "" {
 		return p.w.Write(line)
 	}
-	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
+	p.line = append(append(p.line[:0], p.prefix...), line...)
+	_, err := p.w.Write(p.line)
+	if cap(p.line) > maxKeptLine {
+		p.line = nil
+	}
+	if err != nil {
 		return 0, err
 	}
 	return len(line), nil

@@ -2,10 +2,12 @@ package config
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLogger_LinesBeginWithTheirComponent(t *testing.T) {
@@ -35,5 +37,23 @@ func TestLogger_JSONHasTheComponentAsAField(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if !strings.Contains(lines[0], `"msg":"approved","client":"c","component":"OAuth"}`) || strings.Contains(lines[1], "component") {
 		t.Error(out.String())
+	}
+}
+
+// TestLogger_LineTakesNoMemory is not parallel: it counts allocations.
+func TestLogger_LineTakesNoMemory(t *testing.T) {
+	handler := Log{}.Logger(io.Discard).Handler()
+	if n := testing.AllocsPerRun(100, func() { writeLine(t, handler) }); n != 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// writeLine writes what a request writes.
+func writeLine(tb testing.TB, handler slog.Handler) {
+	tb.Helper()
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "[MCP] request", 0)
+	line.AddAttrs(slog.String("method", "tools/call"), slog.Bool("authorization", true), slog.Duration("took", time.Millisecond))
+	if err := handler.Handle(tb.Context(), line); err != nil {
+		tb.Error(err)
 	}
 }

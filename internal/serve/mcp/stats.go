@@ -128,10 +128,11 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 11)
+	// Not with LogAttrs, which walks the stack for a place in the code that no line names.
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "[MCP] request", 0)
 	add := func(known bool, a slog.Attr) {
 		if known {
-			attrs = append(attrs, a)
+			line.AddAttrs(a)
 		}
 	}
 	add(true, slog.String("method", shorten(e.method)))
@@ -148,7 +149,7 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 	if from.Caller.Key == "" {
 		log = s.limitedLog
 	}
-	log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
+	_ = log.Handler().Handle(ctx, line) // the log has no other place to report to
 }
 
 // shorten bounds a text chosen by the client before it is logged or echoed.
