@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"candela/internal/alerting/engine"
@@ -82,6 +83,7 @@ type Runtime struct {
 // Run runs the configured mode. It returns after a chart is written, or when ctx ends or a
 // part of a service fails. Stopping a service through ctx is not an error.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
+	deps.Stderr = &lines{to: deps.Stderr}
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr), scriptMemory: newScriptMemory()}
 	if cfg.Home != "" {
 		rt.shelf = openScripts(cfg)
@@ -169,4 +171,16 @@ func (rt Runtime) pruneScripts(ctx context.Context, e *engine.Engine) {
 	if err != nil {
 		rt.Log.WarnContext(ctx, "old scripts not removed", "error", err)
 	}
+}
+
+// lines lets several goroutines write to what takes one write at a time: the log, and what is said beside it.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
 }
