@@ -40,10 +40,14 @@ func TestLogger_JSONHasTheComponentAsAField(t *testing.T) {
 	}
 }
 
-// TestLogger_LineTakesNoMemory is not parallel: it counts allocations.
+// TestLogger_LineTakesNoMemory is not parallel: it counts allocations. The race detector takes some
+// buffers out of their pool.
 func TestLogger_LineTakesNoMemory(t *testing.T) {
-	handler := Log{}.Logger(io.Discard).Handler()
-	if n := testing.AllocsPerRun(100, func() { writeLine(t, handler) }); n != 0 {
+	handler, most := Log{}.Logger(io.Discard).Handler(), 0.0
+	if raceDetector {
+		most = 2
+	}
+	if n := testing.AllocsPerRun(100, func() { writeLine(t, handler) }); n > most {
 		t.Errorf("%.0f allocations", n)
 	}
 }

@@ -294,9 +294,13 @@ type pause struct {
 	read chan struct{} // closed when it has read
 	over chan struct{} // closed when it continues
 	come sync.Once
+	test context.Context //nolint:containedctx // ends the pauses of a test that has failed
 }
 
-func newPause() *pause { return &pause{read: make(chan struct{}), over: make(chan struct{})} }
+func newPause(tb testing.TB) *pause {
+	tb.Helper()
+	return &pause{read: make(chan struct{}), over: make(chan struct{}), test: tb.Context()}
+}
 
 // now is the clock of the paused replica, or of one of the others.
 func (p *pause) now(still bool) time.Time {
@@ -310,7 +314,7 @@ func (p *pause) now(still bool) time.Time {
 		}
 		select {
 		case <-way:
-		case <-time.After(replicatest.Patience): // the test fails while waiting for the firings
+		case <-p.test.Done(): // it has failed while it waited for the firings
 		}
 	}
 	return time.Now()
@@ -321,7 +325,7 @@ func (p *pause) now(still bool) time.Time {
 // returns how many firings the others published.
 func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 	t.Helper()
-	from, prefix, pause := newFakeMarket(), replicatest.NewPrefix(), newPause()
+	from, prefix, pause := newFakeMarket(), replicatest.NewPrefix(), newPause(t)
 	all := make([]*replica, 3)
 	for i := range all {
 		conn := replicatest.Connect(t, replicatest.Servers(), prefix)
