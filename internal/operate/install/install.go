@@ -146,8 +146,11 @@ func (want Installation) server() (Server, error) {
 	if _, err := config.Load(config.Input{Args: args, Environ: want.Environ, Parts: want.Parts}); err != nil {
 		return Server{}, err
 	}
-	program, err := ownPath()
-	return Server{Command: program, Args: args}, err
+	command, err := ownCommand()
+	if err != nil {
+		return Server{}, err
+	}
+	return Server{Command: command[0], Args: append(command[1:], args...)}, nil
 }
 
 // absolutePaths makes file flags absolute, because a client starts programs in another
@@ -184,6 +187,9 @@ func CommandName() string {
 	own, err := os.Executable()
 	if err != nil {
 		return "candela"
+	}
+	if again := runner(own, runtime.GOOS); again != nil {
+		return strings.TrimPrefix(strings.Join(again, " "), "cmd /c ")
 	}
 	if found, err := exec.LookPath("candela"); err == nil && sameFile(found, own) {
 		return "candela"
