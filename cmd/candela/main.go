@@ -20,7 +20,6 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fair"
-	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -65,13 +64,19 @@ func untilSignal(stderr io.Writer, exit func(int)) context.Context {
 	return ctx
 }
 
+// problemList is an error of several problems.
+type problemList interface {
+	error
+	Problems() []error
+}
+
 // report prints the error of a command, "" for a server, and returns the exit code.
 func report(w io.Writer, command string, err error) int {
 	problems := []error{err}
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		problems = e.Problems
 	}
-	if e, ok := errors.AsType[*policy.Error](err); ok {
+	if e, ok := errors.AsType[problemList](err); ok {
 		problems = e.Problems()
 	}
 	var printed []string

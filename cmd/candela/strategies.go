@@ -12,7 +12,6 @@ import (
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
-	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 	"candela/lib/fault"
 )
@@ -160,7 +159,7 @@ func actOnStrategy(act string) cli.Runner {
 
 // howOf takes the flags that say how a strategy changes out of the arguments.
 func howOf(args []string) (how strategies.How, rest []string, err error) {
-	stage, most, keep := string(deploy.Shadow), "", false
+	stage, most, keep := strategies.StageShadow, "", false
 	rest, err = cli.CutFlags(args, map[string]*bool{"--close": &how.Close, "--keep": &keep}, []cli.Flag{
 		cli.TextFlag("--stage", &stage, "shadow or paper"), cli.TextFlag("--cap", &most, "the most that it may hold, such as 500"),
 	})
@@ -173,6 +172,6 @@ func howOf(args []string) (how strategies.How, rest []string, err error) {
 			err = fault.Field("--cap", most, "a number above 0, such as 500")
 		}
 	}
-	how.Stage = deploy.Stage(stage)
+	how.Stage = stage
 	return how, rest, err
 }

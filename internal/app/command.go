@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -27,7 +28,7 @@ func Commands(cfg *config.Config, log io.Writer) *commands.Set {
 	mode := modeOf(cfg)
 	at := commands.Installation{
 		Home: cfg.Home, Stores: stores(), Accounts: accountNames(), ManyOwners: mode.many,
-		Library: func() ta.Library { return storedLibrary(cfg.Home) },
+		Index: func() *alert.Index { return storedIndex(cfg.Home) },
 	}
 	if !mode.shared {
 		return commands.NewLocal(at)
@@ -40,9 +41,9 @@ func MarkRestored(ctx context.Context, dir string, now time.Time) (string, error
 	return backup.MarkRestored(ctx, stores(), accountNames(), dir, now)
 }
 
-// storedLibrary returns the indicators and scripts of a state directory.
-func storedLibrary(home string) ta.Library {
-	return ta.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
+// storedIndex returns an empty index of alerts with the indicators and scripts of a state directory.
+func storedIndex(home string) *alert.Index {
+	return alert.NewIndexOf(ta.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)})
 }
 
 // ownAlerts is what a node does with alerts.

@@ -56,7 +56,7 @@ func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err
 	if err != nil {
 		return s, err
 	}
-	err = status.CountAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
+	err = status.CountAlerts(stored.Alerts(ctx), storedIndex(cfg.Home), &s)
 	return s, errors.Join(err, stored.Close())
 }
 

@@ -32,7 +32,7 @@ func TestStrategies_AgentsStartNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	act("start", strategies.How{Stage: deploy.Paper, Limits: deploy.Limits{Cap: decimal.NewFromInt(100)}})
+	act("start", strategies.How{Stage: "paper", Limits: deploy.Limits{Cap: decimal.NewFromInt(100)}})
 	act("pause", strategies.How{})
 	before := shownStrategies(t, home)
 	text, _ := p.call("get_deployment", `{"deployment_id":"paused"}`)

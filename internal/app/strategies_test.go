@@ -39,7 +39,7 @@ func TestStrategies_GoOnWhereTheirTestEnded(t *testing.T) { //nolint:tparallel /
 		if text, failed = p.call("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"15m","bars":600,"script":%s}`, script)); !failed || !strings.Contains(text, "strategy_exists") {
 			t.Errorf("a second one of the name: %s", text)
 		}
-		if v, reached, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Shadow}); err != nil || !reached || v.State != "running" {
+		if v, reached, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: "shadow"}); err != nil || !reached || v.State != "running" {
 			t.Fatalf("%+v %v %v", v, reached, err)
 		}
 		now := p.watch(12)
@@ -61,7 +61,7 @@ func TestStrategies_GoOnWhereTheirTestEnded(t *testing.T) { //nolint:tparallel /
 	if text, failed := p.call("stop_deployment", `{"deployment_id":"walk"}`); failed || !strings.Contains(text, `"state":"stopped"`) {
 		t.Error(text)
 	}
-	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Shadow}); err == nil {
+	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: "shadow"}); err == nil {
 		t.Error("a strategy that was stopped starts again")
 	}
 }
@@ -123,10 +123,10 @@ func TestStrategies_TradeOnPaper(t *testing.T) {
 	if text, failed := p.settled("propose_deployment", fmt.Sprintf(`{"name":"walk","symbol":"replay:WALKUSDT","interval":"5m","bars":600,"capital":4000,"script":%s}`, script)); failed {
 		t.Fatal(text)
 	}
-	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Paper}); err == nil || !strings.Contains(err.Error(), "--cap") {
+	if _, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: "paper"}); err == nil || !strings.Contains(err.Error(), "--cap") {
 		t.Errorf("without a cap: %v", err)
 	}
-	if v, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: deploy.Paper, Limits: deploy.Limits{Cap: decimal.NewFromInt(3000)}}); err != nil || v.Stage != "paper" {
+	if v, _, err := control.ActOnStrategy(t.Context(), home, "start", "walk", strategies.How{Stage: "paper", Limits: deploy.Limits{Cap: decimal.NewFromInt(3000)}}); err != nil || v.Stage != "paper" {
 		t.Fatalf("%+v %v", v, err)
 	}
 	one := func() (d struct {

@@ -213,7 +213,7 @@ type toolset struct {
 	charting  *charting.Charting
 	research  *research.Research
 	library   ta.Library
-	symbols   tool.Symbols
+	symbols   *bars
 	tasks     *task.Tasks
 	resources mcp.ResourceSet  // nil without --trade
 	streams   notify.Inbox     // nil without push notifications

@@ -18,6 +18,9 @@ type Namer interface {
 	Near(ctx context.Context, text string) (near []listing.Instrument, why string)
 }
 
+// Suggest is Suggest with the instruments that are known.
+func (s *Service) Suggest(ctx context.Context, err error) error { return Suggest(ctx, s, err) }
+
 // Suggest replaces a venue's suggestions for an unknown symbol with instruments that
 // exist, each with its venue. A client learns of them in the error alone: no name is taken
 // for a symbol, so that no order is placed on a guess. Other errors are returned as they

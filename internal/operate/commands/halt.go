@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store"
@@ -22,7 +23,6 @@ import (
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
-	"candela/lib/ta"
 )
 
 // Set has the commands of an installation. NewLocal and NewShared return them.
@@ -30,7 +30,7 @@ type Set struct {
 	home      string
 	accounts  []string // names of the owner's accounts, one for each network of each broker
 	stores    []store.Descriptor
-	library   func() ta.Library
+	index     func() *alert.Index
 	many      bool // owners
 	elsewhere elsewhere
 }
@@ -41,7 +41,7 @@ type Installation struct {
 	Stores     []store.Descriptor
 	Accounts   []string // names of the owner's accounts
 	ManyOwners bool
-	Library    func() ta.Library // of the state directory
+	Index      func() *alert.Index // empty, with the indicators and scripts of the state directory
 }
 
 // stateOf converts the state of an account, with the names that its owners see.

@@ -27,7 +27,7 @@ type local struct{ Installation }
 func NewLocal(at Installation) *Set { return newCommands(at, local{at}) }
 
 func newCommands(at Installation, other elsewhere) *Set {
-	return &Set{home: at.Home, accounts: at.Accounts, stores: at.Stores, library: at.Library, many: at.ManyOwners, elsewhere: other}
+	return &Set{home: at.Home, accounts: at.Accounts, stores: at.Stores, index: at.Index, many: at.ManyOwners, elsewhere: other}
 }
 
 // halt stores the halt, or writes the halt file if a program trades and does not respond.
@@ -102,7 +102,7 @@ func (l local) alerts(ctx context.Context, do func(OwnerAlerts) error) (where st
 	if err != nil {
 		return "", err
 	}
-	err = do(OwnerAlerts{Alerts: unusedAlerts{stored, alert.NewIndexOf(l.Library())}, ManyOwners: l.ManyOwners})
+	err = do(OwnerAlerts{Alerts: unusedAlerts{stored, l.Index()}, ManyOwners: l.ManyOwners})
 	return "in the stored state; no program is running", errors.Join(err, stored.Close())
 }
 

@@ -46,6 +46,6 @@ func (c *Set) storedStatus(ctx context.Context) (control.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	err = status.Stored{Store: stored, Accounts: c.accounts, Library: c.library(), HaltFile: filepath.Join(home, statedir.HaltName), ManyOwners: c.many}.Add(ctx, &s)
+	err = status.Stored{Store: stored, Accounts: c.accounts, Usable: c.index(), HaltFile: filepath.Join(home, statedir.HaltName), ManyOwners: c.many}.Add(ctx, &s)
 	return s, errors.Join(err, stored.Close())
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 )
 
@@ -37,7 +36,7 @@ func (s Server) handleStrategies(mux *http.ServeMux) {
 		s.answerTrading(w, r, is, err)
 	})
 	mux.HandleFunc("POST /strategies/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
-		how := strategies.How{Stage: deploy.Stage(r.FormValue("stage")), Close: r.FormValue("close") == "true"}
+		how := strategies.How{Stage: r.FormValue("stage"), Close: r.FormValue("close") == "true"}
 		var view strategies.View
 		var err error
 		if most := r.FormValue("cap"); most != "" {

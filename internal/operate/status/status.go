@@ -22,7 +22,6 @@ import (
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/market"
-	"candela/lib/ta"
 )
 
 // countIdle counts an alert if nothing evaluates it. noVenue may be nil.
@@ -116,9 +115,8 @@ func Position(p order.PricedPosition, open []order.Order) control.PositionStatus
 	return one
 }
 
-// CountAlerts counts stored alerts, and those that nothing would evaluate.
-func CountAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *control.Status) error {
-	usable := alert.NewIndexOf(library)
+// CountAlerts counts stored alerts, and those that nothing would evaluate: those that usable does not take.
+func CountAlerts(all iter.Seq2[alert.Alert, error], usable *alert.Index, s *control.Status) error {
 	for a, err := range all {
 		if err != nil && a.ID == "" {
 			return err
@@ -148,7 +146,7 @@ type Stored struct {
 	store.Store
 
 	Accounts []string   // names of the owner's accounts
-	Library  ta.Library // of the alerts
+	Usable   *alert.Index // empty, of the alerts
 	HaltFile string     // halts trading if it exists
 
 	ManyOwners bool
@@ -157,7 +155,7 @@ type Stored struct {
 // Add adds the contents of the store to s.
 func (from Stored) Add(ctx context.Context, s *control.Status) error {
 	haltFile := from.HaltFile
-	if err := CountAlerts(from.Alerts(ctx), from.Library, s); err != nil {
+	if err := CountAlerts(from.Alerts(ctx), from.Usable, s); err != nil {
 		return err
 	}
 	_, statErr := os.Lstat(haltFile)

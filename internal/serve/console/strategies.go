@@ -9,7 +9,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 	"candela/lib/fault"
 )
@@ -68,14 +67,14 @@ func strategyRowOf(v *strategies.View) strategyRow {
 }
 
 func strategyState(state string) statusWord {
-	switch deploy.State(state) {
-	case deploy.Proposed:
+	switch state {
+	case strategies.StateProposed:
 		return statusWord{"warn", "clock", "waits for you"}
-	case deploy.Running:
+	case strategies.StateRunning:
 		return statusWord{"up", "check", "running"}
-	case deploy.Paused:
+	case strategies.StatePaused:
 		return statusWord{"warn", "pause", "paused"}
-	case deploy.Stopping:
+	case strategies.StateStopping:
 		return statusWord{"warn", "clock", "stopping"}
 	default:
 		return statusWord{"", "x", state}
@@ -92,7 +91,7 @@ func (c *Console) strategiesData(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rank := []string{string(deploy.Proposed), string(deploy.Paused), string(deploy.Stopping), string(deploy.Running)}
+	rank := []string{strategies.StateProposed, strategies.StatePaused, strategies.StateStopping, strategies.StateRunning}
 	slices.SortStableFunc(all, func(a, b strategies.View) int {
 		place := func(state string) int {
 			if i := slices.Index(rank, state); i >= 0 {
@@ -162,12 +161,12 @@ func (c *Console) strategyData(v *visit) (any, error) {
 func openActs(state string) []strategyAct {
 	start, decline, pause := strategyAct{"start", "Start", "primary"}, strategyAct{"decline", "Decline", ""}, strategyAct{"pause", "Pause", ""}
 	resume, stop := strategyAct{"resume", "Resume", "primary"}, strategyAct{"stop", "Stop", "danger"}
-	switch deploy.State(state) {
-	case deploy.Proposed:
+	switch state {
+	case strategies.StateProposed:
 		return []strategyAct{start, decline}
-	case deploy.Running:
+	case strategies.StateRunning:
 		return []strategyAct{pause, stop}
-	case deploy.Paused:
+	case strategies.StatePaused:
 		return []strategyAct{resume, stop}
 	default:
 		return nil
@@ -237,7 +236,7 @@ func actOnStrategy(name string) func(*Console, *visit) (done, error) {
 const closeHeld = "close it at the market"
 
 func howOf(stage, most, held string) (how strategies.How, err error) {
-	how.Stage, how.Close = deploy.Stage(stage), held == closeHeld
+	how.Stage, how.Close = stage, held == closeHeld
 	if most = strings.TrimSpace(most); most != "" {
 		if how.Limits.Cap, err = decimal.NewFromString(most); err != nil || !how.Limits.Cap.IsPositive() {
 			return how, fault.Field("cap", most, "a number above 0, such as 500")

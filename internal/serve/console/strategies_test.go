@@ -65,7 +65,7 @@ func (*plays) Stages(context.Context) ([]string, error) { return []string{"shado
 
 func (p *plays) Act(ctx context.Context, by, act, id string, how strategies.How) (strategies.View, error) {
 	one, err := p.ShowOwn(ctx, id)
-	if err == nil && act == "start" && how.Stage == deploy.Paper && how.Limits.Cap.Equal(decimal.Zero) {
+	if err == nil && act == "start" && how.Stage == string(deploy.Paper) && how.Limits.Cap.Equal(decimal.Zero) {
 		err = fault.Missing("--cap", "the most that the strategy may hold")
 	}
 	if err == nil {

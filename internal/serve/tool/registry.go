@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
@@ -203,7 +202,10 @@ func (r *Registry) failed(ctx context.Context, name string, err error) toolError
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return newToolError(ctx, marketdata.Suggest(ctx, r.symbols, err))
+	if r.symbols != nil {
+		err = r.symbols.Suggest(ctx, err)
+	}
+	return newToolError(ctx, err)
 }
 
 // said adds what was understood of a call to its answer: to an object, else as a text of its own.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"candela/internal/data/listing"
-	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
@@ -15,7 +14,8 @@ import (
 
 // Symbols finds instruments by name. It queries no venue.
 type Symbols interface {
-	marketdata.Namer
+	// Suggest replaces the suggestions of an error about a symbol with instruments that exist.
+	Suggest(ctx context.Context, err error) error
 	// Find returns the instruments that fit a query, best first, and their number without
 	// its limit.
 	Find(ctx context.Context, q listing.Query) (found []listing.Instrument, total int)

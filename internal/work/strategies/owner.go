@@ -69,14 +69,17 @@ func (o Owner) Stages(ctx context.Context) ([]string, error) {
 	return own.Stages(), nil
 }
 
+// Limits bound what a strategy may hold.
+type Limits = deploy.Limits
+
 // Acts lists what the owner can do with a strategy.
 func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
 
 // How says how an act is carried out.
 type How struct {
-	Stage  deploy.Stage  // of a start
-	Limits deploy.Limits // of a start
-	Close  bool          // of a stop: what is held is closed at the market
+	Stage  string // of a start
+	Limits Limits // of a start
+	Close  bool   // of a stop: what is held is closed at the market
 }
 
 // Act changes a strategy.
@@ -88,7 +91,7 @@ func (o Owner) Act(ctx context.Context, by, act, id string, how How) (View, erro
 	var d deploy.Deployment
 	switch act {
 	case "start":
-		d, err = own.Start(ctx, by, id, how.Stage, &how.Limits)
+		d, err = own.Start(ctx, by, id, deploy.Stage(how.Stage), &how.Limits)
 	case "decline":
 		d, err = own.Decline(ctx, by, id)
 	case "pause":

@@ -10,6 +10,15 @@ import (
 	"candela/lib/market"
 )
 
+// Stages and states as the faces name them.
+const (
+	StageShadow   = string(deploy.Shadow)
+	StateProposed = string(deploy.Proposed)
+	StateRunning  = string(deploy.Running)
+	StatePaused   = string(deploy.Paused)
+	StateStopping = string(deploy.Stopping)
+)
+
 // View is a strategy as its people and agents see it.
 type View struct {
 	ID       string `json:"deployment_id"`
