@@ -66,7 +66,7 @@ func StrategyDrift(ctx context.Context, home, id string) (is strategies.Drift, r
 
 // ActOnStrategy changes a strategy of the program in a state directory.
 func ActOnStrategy(ctx context.Context, home, act, id string, how strategies.How) (v strategies.View, reached bool, err error) {
-	values := url.Values{"stage": {string(how.Stage)}}
+	values := url.Values{"stage": {how.Stage}}
 	if how.Limits.Cap.IsPositive() {
 		values.Set("cap", how.Limits.Cap.String())
 	}

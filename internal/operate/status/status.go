@@ -145,9 +145,9 @@ func AddHalted(s *control.Status, first []principal.Owner, n int) {
 type Stored struct {
 	store.Store
 
-	Accounts []string   // names of the owner's accounts
+	Accounts []string     // names of the owner's accounts
 	Usable   *alert.Index // empty, of the alerts
-	HaltFile string     // halts trading if it exists
+	HaltFile string       // halts trading if it exists
 
 	ManyOwners bool
 }

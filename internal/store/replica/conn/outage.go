@@ -11,9 +11,11 @@ const (
 	// lostAfter is how long a connection may be down before requests are given up. A replica that loses a server has
 	// another one at once, unless all are gone.
 	lostAfter = 1500 * time.Millisecond
-	// silentAfter is how long servers that are connected may accept no heartbeat before requests are given up. Electing a
-	// leader takes up to 8 s.
+	// silentAfter is how long servers that are connected may accept neither a heartbeat nor another write before requests
+	// are given up. Electing a leader takes up to 8 s.
 	silentAfter = 10 * time.Second
+	// tryEvery is how often a request finds out whether silent servers answer again. It waits for lostAfter.
+	tryEvery = 5 * time.Second
 )
 
 // errGone is the error of a request that was given up because no server answers.
@@ -25,6 +27,7 @@ type outage struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // nil while the servers answer
+	tried time.Time   // when a request last went out although they are gone
 	gone  context.Context
 	end   context.CancelFunc
 }
@@ -63,6 +66,34 @@ func (o *outage) over() {
 	}
 }
 
+// mayTry reports whether a request is the one that finds out whether the servers answer again.
+func (o *outage) mayTry() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if now.Sub(o.tried) < tryEvery {
+		return false
+	}
+	o.tried = now
+	return true
+}
+
+// again notes that the servers answer, and expects the next answer as soon as that of a heartbeat, if heartbeats are sent.
+func (o *outage) again() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil {
+		return
+	}
+	if !o.timer.Stop() {
+		o.renew()
+	}
+	o.timer = time.AfterFunc(o.after, o.end)
+}
+
 // context returns a context that ends when the servers are gone. Without a connection there are none.
 func (o *outage) context() context.Context {
 	if o == nil {
@@ -89,10 +120,19 @@ func (c *Conn) whileThere(ctx context.Context, limit time.Duration) (context.Con
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	lost, silent := c.lost.context(), c.silent.context()
 	giveUp := func() { give(errGone) }
-	if lost.Err() != nil || silent.Err() != nil {
+	stopLost, stopSilent := context.AfterFunc(lost, giveUp), func() bool { return false }
+	switch {
+	case silent.Err() == nil:
+		stopSilent = context.AfterFunc(silent, giveUp)
+	case lost.Err() == nil && c.silent.mayTry():
+		stopSilent = time.AfterFunc(lostAfter, func() {
+			if c.silent.context() == silent { // nothing was answered meanwhile
+				giveUp()
+			}
+		}).Stop
+	default:
 		giveUp()
 	}
-	stopLost, stopSilent := context.AfterFunc(lost, giveUp), context.AfterFunc(silent, giveUp)
 	return ctx, func() {
 		stopLost()
 		stopSilent()

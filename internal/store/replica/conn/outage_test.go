@@ -40,6 +40,11 @@ func TestOutage_RequestsAreGivenUp(t *testing.T) {
 			if now := took(read); now != o.after {
 				t.Errorf("%s: a read is given up after %v", name, now)
 			}
+			if o == c.silent {
+				if now := took(write); now != lostAfter {
+					t.Errorf("a request that finds out whether they answer again is given up after %v", now)
+				}
+			}
 			if now := took(write) + took(read); now != 0 {
 				t.Errorf("%s: later requests are given up after %v", name, now)
 			}
@@ -63,6 +68,18 @@ func TestOutage_RequestsAreGivenUp(t *testing.T) {
 		}
 		if now := took(read); now != time.Second {
 			t.Errorf("a read is given up %v after the heartbeat is missed", now)
+		}
+		time.Sleep(tryEvery)
+		answered := func(ctx context.Context) error {
+			c.silent.again() // as another write does
+			time.Sleep(2 * lostAfter)
+			return ctx.Err()
+		}
+		if err := c.RetryWrite(t.Context(), "write", answered); err != nil {
+			t.Errorf("servers that answer again: %v", err)
+		}
+		if now := took(read); now != silentAfter-2*lostAfter {
+			t.Errorf("after another silence a read is given up after %v", now)
 		}
 	})
 }

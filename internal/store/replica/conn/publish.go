@@ -106,6 +106,9 @@ func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (f
 			return 0, err
 		}
 		first, err := readAck(answer.Data, len(changes))
+		if err == nil || errors.Is(err, ErrConflict) {
+			c.silent.again()
+		}
 		if errors.Is(err, ErrConflict) {
 			c.conflicts.Add(1)
 		}

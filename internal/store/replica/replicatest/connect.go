@@ -88,10 +88,27 @@ func StaleReads(c *conn.Conn, reads int) {
 	controlOf(c).Replace(from, from[:len(from)-2]+"~.", reads)
 }
 
-// HoldHeartbeats withholds a replica's heartbeats until release is called.
+// HoldHeartbeats withholds a replica's heartbeats from the others until release is called. For the replica itself the
+// servers answer, as for one whose heartbeats come too late.
 func HoldHeartbeats(m *member.Group) (release func()) {
 	c := m.Conn()
-	return controlOf(c).Replace(c.Subject("member."), c.Subject("nobody."), -1)
+	pass := controlOf(c).Replace(c.Subject("member."), c.Subject("nobody."), -1)
+	tick, end := time.NewTicker(time.Second), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				c.Heard()
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		tick.Stop()
+		close(end)
+		pass()
+	})
 }
 
 // ShiftClock sets the error of a connection's clock.
