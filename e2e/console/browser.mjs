@@ -21,12 +21,18 @@ const send = (base, path, body, type) => fetch(base + path, { method: "POST", he
 const register = async (base, name) =>
   (await (await send(base, "/register", JSON.stringify({ client_name: name, redirect_uris: [redirect] }), "application/json")).json()).client_id;
 
+// asks returns the address where a registered program asks to be let in.
+const asks = (base, id) => `${base}/authorize?${new URLSearchParams({
+  client_id: id, redirect_uri: redirect, response_type: "code", state: "s",
+  code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
+})}`;
+
+// consent returns the address of the page on which the owner lets a program in.
+export const consent = async (base, name) => asks(base, await register(base, name));
+
 // approve lets a registered program in and returns its access token.
 async function approve(base, id, owner) {
-  const to = await owner.decide(`${base}/authorize?${new URLSearchParams({
-    client_id: id, redirect_uri: redirect, response_type: "code", state: "s",
-    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
-  })}`);
+  const to = await owner.decide(asks(base, id));
   const token = await (await send(base, "/token", new URLSearchParams({
     grant_type: "authorization_code", client_id: id, code: to.searchParams.get("code"), redirect_uri: redirect,
     code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",

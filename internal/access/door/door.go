@@ -18,12 +18,12 @@ var style string
 func Style() template.CSS { return template.CSS(style) } //nolint:gosec // G203: an embedded file
 
 // ContentPolicy returns the content security policy of the pages. It allows the style by
-// its hash, and the icon. There is no form-action: Chromium applies it to the redirect that
+// its hash, the icon, and the fonts. There is no form-action: Chromium applies it to the redirect that
 // follows a form and would block the response to the client.
 func ContentPolicy() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+		"'; img-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 }
 
 // Write writes a page with headers that forbid framing, caching and scripts. secure is

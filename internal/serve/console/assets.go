@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"candela/internal/serve/webchart"
+	"candela/lib/chart/webfont"
 )
 
 //go:embed static
@@ -25,7 +26,7 @@ type assets struct {
 
 type asset struct {
 	kind          string
-	plain, packed []byte
+	plain, packed []byte // packed is nil where that saves nothing
 }
 
 func loadAssets() assets {
@@ -45,6 +46,11 @@ func loadAssets() assets {
 	if plain, err := webchart.Script(); err == nil && plain != nil {
 		sum.Write(plain)
 		all.files["lightweight-charts.js"] = asset{kind: kindOf(".js"), plain: plain, packed: webchart.Library()}
+	}
+	for name, weight := range map[string]webfont.Weight{"roboto.woff": webfont.Regular, "roboto-medium.woff": webfont.Medium} {
+		if font, err := webfont.WOFF(weight); err == nil { // without it pages use a font of the machine
+			all.files[name] = asset{kind: webfont.Kind, plain: font}
+		}
 	}
 	all.version = hex.EncodeToString(sum.Sum(nil)[:6])
 	return all
@@ -78,7 +84,7 @@ func (c *Console) serveStatic(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", file.kind)
 	h.Set("Vary", "Accept-Encoding")
 	body := file.plain
-	if acceptsGzip(r) {
+	if file.packed != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body = file.packed
 	}

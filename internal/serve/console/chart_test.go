@@ -126,7 +126,7 @@ func TestChart_ServesItsScripts(t *testing.T) {
 	page := b.get("/console/chart").body
 	_, rest, _ := strings.Cut(page, `/console/static/`)
 	version, _, _ := strings.Cut(rest, "/")
-	for _, name := range []string{"chart.js", "chart.css", "figures.mjs", "paint.mjs", "chart.mjs"} {
+	for _, name := range []string{"chart.js", "chart.css", "figures.mjs", "paint.mjs", "chart.mjs", "roboto.woff", "roboto-medium.woff"} {
 		r := b.get("/console/static/" + version + "/" + name)
 		if r.status != http.StatusOK || strings.HasSuffix(name, "js") && !strings.HasPrefix(r.header.Get("Content-Type"), "text/javascript") {
 			t.Errorf("%s: %d %v", name, r.status, r.header)

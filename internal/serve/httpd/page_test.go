@@ -1,6 +1,7 @@
 package httpd_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,18 @@ func TestRoot_PageForBrowsers(t *testing.T) {
 	if err != nil || page.Code != http.StatusOK || page.Header().Get("Content-Type") != "text/html; charset=utf-8" || page.Header().Get("Vary") != "Accept" ||
 		page.Header().Get("X-Frame-Options") != "DENY" || !strings.HasPrefix(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("%d %v %v", page.Code, page.Header(), err)
+	}
+	// The page has a font of its own, and may load no other.
+	for _, name := range []string{"/fonts/roboto.woff", "/fonts/roboto-medium.woff"} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, name, http.NoBody))
+		font := w.Body.Bytes()
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "font/woff" || !bytes.HasPrefix(font, []byte("wOFF")) || len(font) > 30_000 || !bytes.Contains(body, []byte(name)) {
+			t.Errorf("%s: %d %v, %d bytes", name, w.Code, w.Header(), len(font))
+		}
+	}
+	if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "font-src 'self'") {
+		t.Errorf("the policy is %s", policy)
 	}
 	text := string(body)
 	if !strings.Contains(text, "/mcp</code>") || strings.Contains(text, "<script") || strings.Contains(strings.ToLower(text), "paper") || strings.Contains(text, "/console") {

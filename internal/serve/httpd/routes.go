@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"candela/internal/kit/loopback"
 	"candela/internal/serve/mcp"
+	"candela/lib/chart/webfont"
 )
 
 //go:embed favicon.svg
@@ -33,6 +35,8 @@ func (s *Server) routes() []route {
 		route{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
 		route{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},
 		route{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.root, "HEAD": s.root}, true},
+		route{"/fonts/roboto.woff", s.font(webfont.Regular), false},
+		route{"/fonts/roboto-medium.woff", s.font(webfont.Medium), false},
 		route{"/favicon.svg", map[string]http.HandlerFunc{"GET": s.icon, "HEAD": s.icon}, true},
 	)
 }
@@ -183,6 +187,25 @@ func (s *Server) icon(w http.ResponseWriter, _ *http.Request) {
 	h.Set("Cache-Control", "public, max-age=86400")
 	h.Set("Content-Length", strconv.Itoa(len(favicon)))
 	_, _ = w.Write(favicon)
+}
+
+// font serves a weight of the typeface of the consent page and of the page at the root.
+func (s *Server) font(weight webfont.Weight) map[string]http.HandlerFunc {
+	file := sync.OnceValues(func() ([]byte, error) { return webfont.WOFF(weight) })
+	serve := func(w http.ResponseWriter, _ *http.Request) {
+		font, err := file()
+		if err != nil {
+			writeJSON(w, http.StatusNotFound, `{"error":"not_found"}`)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", webfont.Kind)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "public, max-age=86400")
+		h.Set("Content-Length", strconv.Itoa(len(font)))
+		_, _ = w.Write(font)
+	}
+	return map[string]http.HandlerFunc{"GET": serve, "HEAD": serve}
 }
 
 // checkOrigin refuses requests that a web page made a browser send: those with a foreign Origin

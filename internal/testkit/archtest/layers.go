@@ -45,7 +45,7 @@ func floors() [][]room {
 		},
 		{{"kit", "knows nothing about markets", []string{"kit/budget kit/run kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/sendby kit/shutdown"}}},
 		{{"lib", "the library: what is computed and drawn, public and pure", []string{
-			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate", "lib/pine/convert lib/ta", "lib/pine/syntax",
+			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate lib/chart/webfont", "lib/pine/convert lib/ta", "lib/pine/syntax",
 			"lib/ta/candle lib/backtest/performance lib/backtest/simulate lib/market/csv lib/pine/stopwatch", "lib/ta/calc lib/ta/elementary lib/market", "lib/fault lib/pattern",
 		}}},
 	}

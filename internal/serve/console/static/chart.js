@@ -97,6 +97,7 @@ const follow = async () => {
 
 const start = async () => {
   try {
+    await Promise.all([document.fonts.load('12px Roboto'), document.fonts.load('500 12px Roboto')]).catch(() => {}) // a canvas does not wait for it
     draw(await read({}))
   } catch (error) {
     say(error.message, true)
