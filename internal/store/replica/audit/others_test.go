@@ -262,6 +262,16 @@ func TestOthers_WhatIsAlteredIsFound(t *testing.T) {
 	}
 }
 
+// removedBefore is a log from which a replica that moves events removes them as soon as the erasure has begun.
+type removedBefore struct{ audit.Owned }
+
+func (r removedBefore) EraseOwner(ctx context.Context, owner principal.Owner) (chain.Chain, error) {
+	if _, err := r.Owned.EraseOwner(ctx, owner); err != nil {
+		return chain.Chain{}, err
+	}
+	return r.Owned.EraseOwner(ctx, owner)
+}
+
 // TestOthers_OfOwners records what happens to owners, exports what one has, and erases the owner, at two replicas.
 func TestOthers_OfOwners(t *testing.T) {
 	t.Parallel()
@@ -320,6 +330,7 @@ func TestOthers_OfOwners(t *testing.T) {
 	}
 	_, err = o.SetOwnerState(t.Context(), "bob", owners.Suspended)
 	check(t, err)
+	other.Audit = removedBefore{audit.Owned{Log: there}}
 	proof, err := other.EraseOwner(t.Context(), "bob")
 	check(t, err)
 	if proof.Events != 2 || proof.LastHash != exported.Hash.String() {

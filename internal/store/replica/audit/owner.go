@@ -20,6 +20,11 @@ import (
 // Owned is what the two streams have of owners.
 type Owned struct{ Log *auditlog.Log }
 
+// ChainOf returns the chain of the owner's events in the stream AUDIT.
+func (o Owned) ChainOf(ctx context.Context, owner principal.Owner) (chain.Chain, error) {
+	return o.Log.ChainOf(ctx, owner)
+}
+
 // EraseOwner removes the owner's events from the stream AUDIT. The order stream forbids that: what it has stays there.
 func (o Owned) EraseOwner(ctx context.Context, owner principal.Owner) (chain.Chain, error) {
 	return o.Log.Erase(ctx, owner)

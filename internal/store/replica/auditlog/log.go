@@ -260,6 +260,19 @@ func (d *draft) message(ctx context.Context, owner principal.Owner, events []cha
 	return nil
 }
 
+// ChainOf returns the chain of an owner as it is now.
+func (l *Log) ChainOf(ctx context.Context, owner principal.Owner) (now chain.Chain, err error) {
+	err = l.RetryRead(ctx, func(ctx context.Context) error {
+		found, m, err := l.lastOf(ctx, l.subject(owner))
+		if err == nil && found {
+			_, tail := m.events(owner)
+			now = tail.Chain
+		}
+		return err
+	})
+	return now, conn.Unavailable("read events", err)
+}
+
 // Erase removes the events of an owner, and returns the chain that they were. The chains of all owners are noted first, so that the
 // log shows what was there.
 func (l *Log) Erase(ctx context.Context, owner principal.Owner) (was chain.Chain, err error) {

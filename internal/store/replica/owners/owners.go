@@ -45,6 +45,8 @@ type Part interface {
 
 // Audit is the store with the audit events of owners and what follows from them.
 type Audit interface {
+	// ChainOf returns how many events an owner has, and the hash of the last.
+	ChainOf(ctx context.Context, owner principal.Owner) (chain.Chain, error)
 	// EraseOwner removes the events of an owner, and returns how many there were and the hash of the last.
 	EraseOwner(ctx context.Context, owner principal.Owner) (chain.Chain, error)
 	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
@@ -403,6 +405,10 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 	case o.State != owners.Suspended:
 		return owners.Erasure{}, owners.StillActive(id)
 	}
+	had, err := s.chainOf(ctx, id)
+	if err != nil {
+		return owners.Erasure{}, err
+	}
 	if err := s.beginErasure(ctx, id); err != nil {
 		return owners.Erasure{}, err
 	}
@@ -423,6 +429,9 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 		if err != nil {
 			return proof, err
 		}
+		if was.Events < had.Events { // a replica that moved an event of this owner has removed them
+			was = had
+		}
 		if proof.Events = int64(was.Events); was.Events > 0 { //nolint:gosec // G115: there are fewer
 			proof.LastHash = was.Hash.String()
 		}
@@ -440,6 +449,14 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 		return append(changes, s.standingOf(id, r), noted), err
 	})
 	return proof, err
+}
+
+// chainOf returns the chain of an owner's audit events.
+func (s *Store) chainOf(ctx context.Context, id principal.Owner) (chain.Chain, error) {
+	if s.Audit == nil {
+		return chain.Chain{}, nil
+	}
+	return s.Audit.ChainOf(ctx, id)
 }
 
 // ExportOwner implements owners.Records.
