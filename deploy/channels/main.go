@@ -1,5 +1,6 @@
-// Command channels writes what other people's package channels carry of a release: the
-// packages for npm and the wheels for Python. Their programs are those of the archives,
+// Command channels writes what other people's package channels carry of a release: packages
+// for npm, wheels for Python, installers, and manifests for Homebrew, winget, scoop and the
+// AUR. Their programs are those of the archives,
 // whose hashes it compares first, and the same release gives the same bytes.
 package main
 
@@ -10,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
 func main() {
@@ -31,14 +31,6 @@ func main() {
 type input struct {
 	dist, version, repository, npm, python, out string
 }
-
-// server is the name of the program in the MCP Registry, which looks for it in packages.
-func (in input) server() string {
-	owner, _, _ := strings.Cut(in.repository, "/")
-	return "io.github." + owner + "/candela"
-}
-
-func (in input) home() string { return "https://github.com/" + in.repository }
 
 func (in input) check() error {
 	for name, rule := range map[string]struct{ value, form string }{
@@ -71,7 +63,7 @@ func (in input) write() error {
 			return err
 		}
 	}
-	return in.writeLauncher()
+	return errors.Join(in.writeLauncher(), in.writeForms(sums))
 }
 
 // put writes a file of the release.

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"candela/deploy/naming"
 )
 
 //go:embed form/launch.js
@@ -20,7 +22,7 @@ var aboutForm string
 // about is the page of a package: the registries show it, and the MCP Registry looks for
 // the name of the server in it.
 func (in input) about() string {
-	return strings.NewReplacer("@HOME@", in.home(), "@SERVER@", in.server(), "@NPM@", in.npm, "@PYTHON@", in.python).Replace(aboutForm)
+	return strings.NewReplacer("@HOME@", naming.Home(in.repository), "@SERVER@", naming.Server(in.repository), "@NPM@", in.npm, "@PYTHON@", in.python).Replace(aboutForm)
 }
 
 const summary = "Charts, indicators, alerts and trading for AI agents over MCP"
@@ -45,8 +47,8 @@ type manifest struct {
 
 func (in input) manifest(name string) manifest {
 	return manifest{
-		Name: name, Version: in.version, Description: summary, License: "Apache-2.0", Homepage: in.home(),
-		Repository: map[string]string{"type": "git", "url": "git+" + in.home() + ".git"},
+		Name: name, Version: in.version, Description: summary, License: "Apache-2.0", Homepage: naming.Home(in.repository),
+		Repository: map[string]string{"type": "git", "url": "git+" + naming.Home(in.repository) + ".git"},
 	}
 }
 
@@ -73,7 +75,7 @@ func (in input) writeNPM(b build) error {
 // package that npm has installed for their platform.
 func (in input) writeLauncher() error {
 	m := in.manifest(in.npm)
-	m.MCPName, m.Keywords = in.server(), []string{"mcp", "mcp-server", "trading", "charts", "indicators", "alerts"}
+	m.MCPName, m.Keywords = naming.Server(in.repository), []string{"mcp", "mcp-server", "trading", "charts", "indicators", "alerts"}
 	m.Engines = map[string]string{"node": ">=18"}
 	m.Bin = map[string]string{"candela": "bin/candela.js"}
 	m.Optional = map[string]string{}

@@ -9,25 +9,14 @@ import (
 	"os"
 	"regexp"
 	"strings"
-)
 
-// pythonVersion returns a version as Python writes it (PEP 440). What is neither a release
-// nor a candidate becomes a local version, which PyPI refuses.
-func pythonVersion(version string) string {
-	if m := regexp.MustCompile(`^([\d.]+)-(alpha|beta|rc)\.?(\d+)$`).FindStringSubmatch(version); m != nil {
-		return m[1] + map[string]string{"alpha": "a", "beta": "b", "rc": "rc"}[m[2]] + m[3]
-	}
-	release, rest, other := strings.Cut(version, "-")
-	if !other {
-		return release
-	}
-	return release + ".dev0+" + strings.ToLower(strings.ReplaceAll(rest, "-", "."))
-}
+	"candela/deploy/naming"
+)
 
 // writeWheel writes the wheel of one platform. Its program is a script to the installers,
 // which put scripts where the programs of an environment are.
 func (in input) writeWheel(b build) error {
-	version := pythonVersion(in.version)
+	version := naming.Python(in.version)
 	stem := regexp.MustCompile(`[-_.]+`).ReplaceAllString(in.python, "_") + "-" + version
 	info := stem + ".dist-info/"
 	files := []entry{
@@ -64,7 +53,7 @@ func (in input) metadata(version string) string {
 	return strings.Join([]string{
 		"Metadata-Version: 2.4", "Name: " + in.python, "Version: " + version, "Summary: " + summary,
 		"License-Expression: Apache-2.0", "License-File: LICENSE", "License-File: THIRD_PARTY_NOTICES.txt",
-		"Project-URL: Homepage, " + in.home(), "Keywords: mcp,trading,charts,indicators,alerts",
+		"Project-URL: Homepage, " + naming.Home(in.repository), "Keywords: mcp,trading,charts,indicators,alerts",
 		"Requires-Python: >=3.8", "Description-Content-Type: text/markdown", "", in.about(),
 	}, "\n")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"candela/deploy/naming"
+
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/registry/pkg/model"
 )
@@ -44,7 +46,7 @@ func written(t *testing.T, bundles ...string) map[string]any {
 		}
 	}
 	out := filepath.Join(dir, "server.json")
-	if err := write("example/candela", "1.2.3", dir, out); err != nil {
+	if err := write(release{"example/candela", "1.2.3", dir, "candela", "candela"}, out); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(out)
@@ -64,7 +66,7 @@ func TestWrite_FollowsTheSchemaOfTheRegistry(t *testing.T) {
 	if err := schema(t).Validate(doc); err != nil {
 		t.Error(err)
 	}
-	if packages, ok := doc["packages"].([]any); !ok || len(packages) != 2 {
+	if packages, ok := doc["packages"].([]any); !ok || len(packages) != 5 {
 		t.Errorf("packages are %v", doc["packages"])
 	}
 }
@@ -93,7 +95,29 @@ func TestWrite_NeedsABundleOfItsVersion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "candela_1.2.2_linux_amd64.mcpb"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := write("example/candela", "1.2.3", dir, filepath.Join(dir, "server.json")); err == nil {
+	if err := write(release{"example/candela", "1.2.3", dir, "", ""}, filepath.Join(dir, "server.json")); err == nil {
 		t.Error("a release without bundles was described")
+	}
+}
+
+// TestSettings_AreThoseOfTheProgram holds the variables in server.json to the page of all settings,
+// and what the registry looks for in the image to the name of the server.
+func TestSettings_AreThoseOfTheProgram(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range settings() {
+		if !strings.Contains(string(page), "`"+v.Name+"`") {
+			t.Errorf("there is no %s", v.Name)
+		}
+	}
+	release, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `io.modelcontextprotocol.server.name: "` + naming.Server("{{ .Env.OWNER }}/candela") + `"`; !strings.Contains(string(release), want) {
+		t.Errorf("the image has no label %s", want)
 	}
 }
