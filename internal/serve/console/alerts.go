@@ -39,13 +39,6 @@ func alertActs() []act {
 	}
 }
 
-type alertsData struct {
-	Fired   []firedRow
-	Waiting []alertRow
-	Shown   int // of Waiting, if there are more
-	Idle    int // of all that wait, those that nothing evaluates
-}
-
 // alertRow is an alert that waits.
 type alertRow struct {
 	ID, Symbol, Condition, Note, Away, By string
@@ -62,28 +55,6 @@ type firedRow struct {
 	Late                                   bool
 	Delivered                              string     // to which receivers, and how fast
 	Next                                   []orderRow // orders that followed
-}
-
-// maxAlertRows bounds the table; the newest alerts come first.
-const maxAlertRows = 500
-
-func (c *Console) alertsData(v *visit) (any, error) {
-	all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(all, func(a, b alert.Alert) int { return b.Created.Compare(a.Created) })
-	d := alertsData{Shown: len(all), Idle: c.countIdle(all)}
-	f := v.format()
-	for i := range all[:min(len(all), maxAlertRows)] {
-		row := c.alertRow(&all[i], f)
-		row.By, _ = c.setter(v, row.ID)
-		d.Waiting = append(d.Waiting, row)
-	}
-	if err := c.addFired(v, &d); err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
 // idle returns why nothing evaluates an alert, and "" if it is evaluated.
@@ -104,13 +75,18 @@ func (c *Console) countIdle(all []alert.Alert) int {
 	return n
 }
 
+// maxFiredRows bounds the list of firings; the log has all of them.
+const maxFiredRows = 25
+
 // maxJoined is how many of the newest firings are joined with the orders that followed.
 const maxJoined = 10
 
 // addFired adds the alerts that fired.
 func (c *Console) addFired(v *visit, d *alertsData) error {
 	f := v.format()
-	for i, one := range c.firings() {
+	all := c.firings()
+	d.Silent = max(0, len(all)-maxFiredRows)
+	for i, one := range all[:len(all)-d.Silent] {
 		row := newFiredRow(one, f)
 		row.Delivered = c.delivered(one.Seq)
 		row.By, row.Set = c.setter(v, one.ID)
@@ -173,13 +149,23 @@ func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 		return row
 	}
 	row.Away = "–"
-	if c.cfg.Prices == nil {
-		return row
-	}
-	if q, ok := c.cfg.Prices.LastQuote(cmp.Or(a.Instrument, a.Symbol)); ok && q.Last.IsPositive() {
-		row.Away = f.Percent(a.Condition.Threshold.Sub(q.Last).Mul(decimal.NewFromInt(100)).DivRound(q.Last, 4))
+	if away, ok := c.away(a); ok {
+		row.Away = f.Percent(away)
 	}
 	return row
+}
+
+// away returns how far the price is from an alert on a price, in percent of the price, and false where that is
+// unknown.
+func (c *Console) away(a *alert.Alert) (decimal.Decimal, bool) {
+	if c.cfg.Prices == nil || !a.Condition.Type.OnPrice() {
+		return decimal.Decimal{}, false
+	}
+	q, ok := c.cfg.Prices.LastQuote(cmp.Or(a.Instrument, a.Symbol))
+	if !ok || !q.Last.IsPositive() {
+		return decimal.Decimal{}, false
+	}
+	return a.Condition.Threshold.Sub(q.Last).Mul(decimal.NewFromInt(100)).DivRound(q.Last, 4), true
 }
 
 // condition writes the condition of an alert without its symbol at the front.

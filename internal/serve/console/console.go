@@ -196,7 +196,11 @@ func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 // fail shows an error as a page.
 func (c *Console) fail(v *visit, err error) {
 	v.status = statusOf(err)
-	c.show(v, page{name: "problem", title: "Not found", template: "problem"}, map[string]any{"Text": c.public(v.ctx(), err)})
+	title := "Not possible"
+	if v.status == http.StatusNotFound {
+		title = "Not found"
+	}
+	c.show(v, page{name: "problem", title: title, template: "problem"}, map[string]any{"Title": title, "Text": c.public(v.ctx(), err)})
 }
 
 // public returns the text of an error that may be shown. Others are logged.

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,39 +14,131 @@ import (
 	"candela/lib/fault"
 )
 
-// listPage is how many orders a page of the list has, beside those that denials would hide.
-const listPage = 500
+// Bounds of the list: how many orders are read at once, how often for one page with a filter, and how many rows each
+// of its tables has.
+const (
+	listPage  = 500
+	maxReads  = 20
+	orderRows = 100
+)
 
-// listed returns the orders of a page: the newest, or those that follow the one in the address.
-func (c *Console) listed(v *visit, d *ordersData) ([]order.Order, error) {
+// wanted says which orders that have ended are listed.
+type wanted struct {
+	since, status, text string
+	words               []string
+	f                   format
+}
+
+func newWanted(q url.Values, f format) wanted {
+	w := wanted{since: since(q.Get("since")), status: q.Get("status"), text: fault.Clean(q.Get("q"), 100), f: f}
+	if !slices.Contains(endings(), w.status) {
+		w.status = ""
+	}
+	w.words = strings.Fields(strings.ToLower(w.text))
+	return w
+}
+
+// endings are the ways to end that the list can be narrowed to.
+func endings() []string { return []string{"filled", "denied", "canceled"} }
+
+// narrow reports whether more than the newest orders must be read to fill a page.
+func (w wanted) narrow() bool { return w.status != "" || len(w.words) > 0 }
+
+// has reports whether an order has all words of the filter.
+func (w wanted) has(o order.Order) bool {
+	if len(w.words) == 0 {
+		return true
+	}
+	text := strings.ToLower(strings.Join([]string{o.ID, o.Symbol.String(), o.Side.String(), kindOfOrder(o), o.Status.String(), clientName(o), o.Denial.Rule, o.Reason, o.Note}, " "))
+	return !slices.ContainsFunc(w.words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// ended reports whether an order has ended and is listed.
+func (w wanted) ended(o order.Order) bool {
+	return o.Status.Final() && (w.status == "" || o.Status.String() == w.status) && after(o, w.since, w.f) && w.has(o)
+}
+
+// link returns the address of the list with another value of one field, from its first page.
+func (w wanted) link(name, value string) string {
+	q := url.Values{"since": {w.since}}
+	for key, now := range map[string]string{"status": w.status, "q": w.text, name: value} {
+		if now != "" || key == name {
+			q.Set(key, now)
+		}
+	}
+	if value == "" {
+		q.Del(name)
+	}
+	return Root + "/orders?" + q.Encode()
+}
+
+// listed returns the orders of a page that have ended: the newest that are wanted, or those that follow the one in
+// the address.
+func (c *Console) listed(v *visit, d *ordersData, w wanted) ([]order.Order, error) {
 	mark, err := markOf(v.r.URL.Query().Get("after"))
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.cfg.Account.OrderPage(v.ctx(), v.caller(), order.Query{After: mark, Most: listPage})
+	found, last, err := c.scan(v, mark, w, &d.Left)
 	if err != nil {
 		return nil, err
 	}
-	link := Root + "/orders?since=" + d.Since
-	if n := len(page.Orders); n > 0 && page.Left > 0 {
-		d.Older, d.Left = link+"&after="+afterText(page.Orders[n-1]), page.Left
+	if mark.IsZero() {
+		newest, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+		if err != nil {
+			return nil, err
+		}
+		found = merged(found, slices.DeleteFunc(newest, func(o order.Order) bool { return !w.ended(o) }))
+	} else {
+		d.Newest = w.link("", "")
 	}
-	newest, err := c.cfg.Account.Orders(v.ctx(), v.caller(), !mark.IsZero())
-	if err != nil {
-		return nil, err
+	if cut := len(found) - orderRows; cut > 0 {
+		found, last = found[:orderRows], found[orderRows-1].Mark()
+		d.Left += cut
 	}
-	if !mark.IsZero() {
-		d.Newest = link
+	if d.Left > 0 {
+		d.Older = w.link("after", afterText(last))
 	}
-	all := make(map[string]order.Order)
-	for _, o := range slices.Concat(page.Orders, newest) {
-		all[o.ID] = o
-	}
-	return slices.SortedFunc(maps.Values(all), func(a, b order.Order) int { return b.Mark().Compare(a.Mark()) }), nil
+	return found, nil
 }
 
-// afterText writes the mark of an order into an address.
-func afterText(o order.Order) string { return fmt.Sprint(o.Created.UnixMicro(), "-", o.ID) }
+// scan reads on from an order until a page is full, the list ends or enough was read. left becomes the number of
+// orders that were not looked at, and last the last one that was.
+func (c *Console) scan(v *visit, from order.Mark, w wanted, left *int) (found []order.Order, last order.Mark, err error) {
+	last = from
+	for range maxReads {
+		page, err := c.cfg.Account.OrderPage(v.ctx(), v.caller(), order.Query{After: last, Most: listPage})
+		if err != nil {
+			return nil, last, err
+		}
+		for i, o := range page.Orders {
+			last = o.Mark()
+			if w.ended(o) {
+				found = append(found, o)
+			}
+			if len(found) == orderRows {
+				*left = page.Left + len(page.Orders) - i - 1
+				return found, last, nil
+			}
+		}
+		if *left = page.Left; page.Left == 0 || !w.narrow() {
+			break
+		}
+	}
+	return found, last, nil
+}
+
+// merged joins two lists of orders, newest first.
+func merged(a, b []order.Order) []order.Order {
+	all := make(map[string]order.Order, len(a)+len(b))
+	for _, o := range slices.Concat(a, b) {
+		all[o.ID] = o
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b order.Order) int { return b.Mark().Compare(a.Mark()) })
+}
+
+// afterText writes the mark of an order for an address.
+func afterText(m order.Mark) string { return fmt.Sprint(m.Created.UnixMicro(), "-", m.ID) }
 
 // markOf reads what afterText wrote.
 func markOf(text string) (order.Mark, error) {

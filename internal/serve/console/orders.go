@@ -32,8 +32,13 @@ func orderActs() []act {
 
 type ordersData struct {
 	Since     string // today, week or all
+	Text      string // of the filter
+	Status    string // only those that ended so, "" for all
+	Periods   []choice
+	Endings   []choice
 	Positions positions
 	Open      []orderRow
+	Hidden    int // open orders that the table has no room for
 	AtVenue   int
 	Pending   int
 	Ended     []orderRow
@@ -72,8 +77,20 @@ type orderRow struct {
 }
 
 func (c *Console) ordersData(v *visit) (any, error) {
-	d := ordersData{Since: since(v.r.URL.Query().Get("since"))}
-	all, err := c.listed(v, &d)
+	f := v.format()
+	w := newWanted(v.r.URL.Query(), f)
+	d := ordersData{Since: w.since, Text: w.text, Status: w.status}
+	for _, p := range [][2]string{{"today", "Today"}, {"week", "7 days"}, {"all", "All"}} {
+		d.Periods = append(d.Periods, choice{p[1], w.link("since", p[0]), p[0] == w.since})
+	}
+	for _, status := range append([]string{""}, endings()...) {
+		d.Endings = append(d.Endings, choice{upperFirst(cmp.Or(status, "all")), w.link("status", status), status == w.status})
+	}
+	ended, err := c.listed(v, &d, w)
+	if err != nil {
+		return nil, err
+	}
+	open, err := c.cfg.Account.Orders(v.ctx(), v.caller(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -81,28 +98,36 @@ func (c *Console) ordersData(v *visit) (any, error) {
 		d.Problem = c.public(v.ctx(), err)
 	}
 	c.addDays(v, &d.Positions)
-	prices, f := d.Positions.prices(), v.format()
+	d.addOpen(open, w)
 	counts := map[string]int{}
-	for _, o := range all {
-		row := newOrderRow(o, f, prices)
-		switch {
-		case !o.Status.Final():
-			d.Open = append(d.Open, row)
-		case after(o, d.Since, f):
-			d.Ended = append(d.Ended, row)
-			counts[row.Word]++
-		}
+	for _, o := range ended {
+		row := newOrderRow(o, f, d.Positions.prices())
+		d.Ended = append(d.Ended, row)
+		counts[row.Word]++
 	}
-	d.Open = grouped(d.Open)
-	for _, row := range d.Open {
-		if row.Pending {
+	d.Summary = summary(counts)
+	return d, nil
+}
+
+// addOpen adds the open orders that a filter has, and counts all of them.
+func (d *ordersData) addOpen(open []order.Order, w wanted) {
+	prices := d.Positions.prices()
+	slices.SortStableFunc(open, func(a, b order.Order) int { return b.Mark().Compare(a.Mark()) })
+	for _, o := range open {
+		if o.Status == order.PendingApproval {
 			d.Pending++
 		} else {
 			d.AtVenue++
 		}
+		switch {
+		case !w.has(o):
+		case len(d.Open) < orderRows:
+			d.Open = append(d.Open, newOrderRow(o, w.f, prices))
+		default:
+			d.Hidden++
+		}
 	}
-	d.Summary = summary(counts)
-	return d, nil
+	d.Open = grouped(d.Open)
 }
 
 func since(asked string) string {
@@ -136,10 +161,13 @@ func summary(counts map[string]int) string {
 
 // grouped puts the legs of a group after its first order.
 func grouped(rows []orderRow) []orderRow {
-	legs := map[string][]orderRow{}
+	legs, listed := map[string][]orderRow{}, map[string]bool{}
+	for i := range rows {
+		listed[rows[i].ID] = true
+	}
 	heads := slices.DeleteFunc(slices.Clone(rows), func(r orderRow) bool {
 		head := cmp.Or(r.Parent, r.Group.Name)
-		if head == "" || head == r.ID || !slices.ContainsFunc(rows, func(o orderRow) bool { return o.ID == head }) {
+		if head == "" || head == r.ID || !listed[head] {
 			return false
 		}
 		r.Leg = true

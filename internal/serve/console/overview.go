@@ -202,12 +202,12 @@ func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held pos
 			}
 			figures = append(figures, newFigure("Exposure", f.Money(u.Used), u, f, note))
 		case "max_daily_notional":
-			figures = append(figures, newFigure("Traded today", f.Money(u.Used), u, f, plural(today.fills, "order")+" filled"+today.paid(f)))
+			figures = append(figures, newFigure(tradedTitle, f.Money(u.Used), u, f, plural(today.fills, "order")+" filled"+today.paid(f)))
 		case "max_open_orders":
 			figures = append(figures, newFigure("Open orders", f.Num(u.Used), u, f, today.partly(left(u, f))))
 		}
 	}
-	order := []string{"P&L today", "Exposure", "Traded today", "Open orders"}
+	order := []string{"P&L today", "Exposure", tradedTitle, "Open orders"}
 	slices.SortStableFunc(figures, func(x, y figure) int { return slices.Index(order, x.Title) - slices.Index(order, y.Title) })
 	if c.cfg.Alerts != nil {
 		if alerts, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller()); err == nil {
@@ -220,6 +220,9 @@ func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held pos
 	}
 	return figures
 }
+
+// tradedTitle names the use of max_daily_notional, which counts what open orders may still trade.
+const tradedTitle = "Traded today, with open orders"
 
 // dayCount is what the orders of a day add up to.
 type dayCount struct {

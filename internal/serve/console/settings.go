@@ -106,6 +106,9 @@ func (c *Console) settingsData(v *visit) (any, error) {
 	}
 	for _, u := range account.Usage {
 		fig := newFigure(usageWords(u.Rule), f.Num(u.Used.Round(2)), u, f, "")
+		if u.Rule == guard.LossRule { // a profit is no negative loss
+			fig.Value, fig.Unit = f.Signed(u.Used.Neg()), strings.Replace(fig.Unit, "of ", "may lose ", 1)
+		}
 		if fig.Title != "" {
 			d.Limits = append(d.Limits, fig)
 		}
@@ -120,7 +123,7 @@ func (c *Console) settingsData(v *visit) (any, error) {
 
 func usageWords(rule string) string {
 	return map[string]string{
-		guard.LossRule: "Loss today", "max_exposure": "Exposure, with open orders", "max_daily_notional": "Traded today", "max_open_orders": "Open orders",
+		guard.LossRule: "P&L today", "max_exposure": "Exposure, with open orders", "max_daily_notional": tradedTitle, "max_open_orders": "Open orders",
 	}[rule]
 }
 

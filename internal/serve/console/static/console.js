@@ -109,22 +109,6 @@ if (palette) {
   $('.search').hidden = false
 }
 
-// Filters of tables.
-const filters = () => $$('[data-filter]').forEach((f) => {
-  f.hidden = false
-  f.addEventListener('click', (e) => {
-    const b = e.target.closest('button')
-    if (!b) return
-    $$('button', f).forEach((x) => x.setAttribute('aria-pressed', x === b))
-    $$('tr[data-k]', f.closest('.panel') || document).forEach((r) => { r.hidden = !!b.dataset.f && r.dataset.k !== b.dataset.f })
-  })
-})
-filters()
-$('[data-search]')?.addEventListener('input', (e) => {
-  const v = e.target.value.toLowerCase()
-  $$('tr[data-k]').forEach((r) => { r.hidden = !r.textContent.toLowerCase().includes(v) })
-})
-
 // Countdowns.
 const count = () => $$('[data-until]').forEach((e) => {
   const n = Math.max(0, Math.round(e.dataset.until - Date.now() / 1000))
@@ -164,7 +148,6 @@ const refresh = async () => {
     const halted = page.body.classList.contains('halted')
     if (halted !== body.classList.contains('halted')) toast(halted ? 'Trading is halted.' : 'Trading is active.')
     body.classList.toggle('halted', halted)
-    filters()
     document.dispatchEvent(new Event('refreshed'))
   } else if (answer?.redirected) location.reload()
   const again = refreshing === 2
