@@ -254,7 +254,7 @@ func asked(text string, theme raster.Color) raster.Color {
 func (l *layout) drawRules() {
 	for v, a := range l.each {
 		for _, h := range v.HLines {
-			if !finite(h.Y) || !a.shows(h.Y) {
+			if !finite(h.Y) || !a.shows(h.Y) || v.pane > 0 && l.isLow(v.pane) {
 				continue
 			}
 			r := Rule{X1: l.axisX, Y: a.row(h.Y), Thick: l.s, Pane: v.pane, Color: l.ruleColor(h.Style, v)}

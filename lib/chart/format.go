@@ -10,7 +10,7 @@ const (
 	minus       = "\u2212" // as wide as a digit, unlike the hyphen
 	significant = 7        // digits of a price worth showing
 	longest     = 18       // characters of a fixed-point price before it turns to an exponent
-	longestTiny = 10       // the same for a price whose first digits are zeros
+	longestTiny = 12       // the same for a price whose first digits are zeros
 )
 
 // units are the signs of the powers of a thousand.

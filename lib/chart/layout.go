@@ -33,12 +33,17 @@ const (
 	tagRoom        = 18  // above the highest price and below the lowest
 	tagsFrom       = 240 // height of a price pane with such tags
 
+	blankPanel = 27 // height of a panel without a value
+
 	panelShare  = 0.20 // of the plot, for one panel
+	priceShare  = 0.35 // of the plot, which the price keeps
 	legendShare = 0.40 // of the price pane, at most
 	priceTop    = 0.06
 	priceBottom = 0.20
 	volumeShare = 0.16
-	levelReach  = 0.25 // how far outside the range a level still widens it
+	// How far the overlays widen the axis, in heights of the prices.
+	overlayReach = 1.0
+	levelReach   = 0.25 // how far outside the range a level still widens it
 )
 
 // layout is the shared state of the steps of one Layout.

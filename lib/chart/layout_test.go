@@ -136,11 +136,34 @@ func TestLayout_PanesShareOneAxis(t *testing.T) {
 func TestLayout_OverlaysCountInTheRange(t *testing.T) {
 	t.Parallel()
 	spec := basic(100)
-	far := constant(100, 90000)
-	spec.Results = append(spec.Results, Named{"x", &ta.Result{Label: "X", Overlay: true, Lines: []ta.Line{{Label: "X", Values: far}}}})
+	hi, lo := slices.Max(spec.Bars.H), slices.Min(spec.Bars.L)
+	for value, shown := range map[float64]bool{hi + 0.9*(hi-lo): true, lo - 0.9*(hi-lo): true, hi + 20*(hi-lo): false, lo - 20*(hi-lo): false} {
+		spec.Results = []Named{{"x", &ta.Result{Label: "X", Overlay: true, Lines: []ta.Line{{Label: "X", Values: constant(100, value)}}}}}
+		p := &layoutOf(t, spec).Panes[0]
+		if y := p.axis.row(value); (y >= p.Rect.Y0 && y < p.Rect.Y1) != shown {
+			t.Errorf("the overlay is drawn at %d in %+v", y, p.Rect)
+		}
+		if got := (p.axis.y(lo) - p.axis.y(hi)) / (p.axis.bottom - p.axis.top); got < 0.33 {
+			t.Errorf("an overlay at %v leaves %.0f %% of the axis to the prices", value, got*100)
+		}
+	}
+}
+
+// TestLayout_ThePriceKeepsAThird holds that no number of panels makes the price lower than 35 % of the plot, and that a
+// panel without a value is as low as its legend.
+func TestLayout_ThePriceKeepsAThird(t *testing.T) {
+	t.Parallel()
+	for n := range 14 {
+		s := layoutOf(t, panels(n))
+		if plot, price := s.Height-timeAxisHeight*s.Scale, s.Panes[0].Rect.height(); float64(price) < 0.35*float64(plot) {
+			t.Errorf("%d panels leave %d of %d px", n, price, plot)
+		}
+	}
+	spec := basic(100)
+	spec.Results = append(spec.Results, Named{"x", &ta.Result{Label: "CVD(session) (no data)", Lines: []ta.Line{{Label: "CVD", Values: constant(100, math.NaN())}}, HLines: []ta.HLine{{Y: 0}}}})
 	s := layoutOf(t, spec)
-	if y := s.Panes[0].axis.row(90000); y < s.Panes[0].Rect.Y0 || y >= s.Panes[0].Rect.Y1 {
-		t.Errorf("the overlay is drawn at %d, outside %+v", y, s.Panes[0].Rect)
+	if high := s.Panes[len(s.Panes)-1].Rect.height(); high >= blankPanel || !slices.Contains(textsOf(s), "CVD(session) (no data)") {
+		t.Errorf("a panel without a value has %d px, and the texts are %q", high, textsOf(s))
 	}
 }
 

@@ -302,12 +302,28 @@ func namesParams(r *ta.Result, base, text string) bool {
 // "RSI(14)" is "RSI" and "RSI 14".
 func legendName(label string) (base, text string) {
 	open := strings.IndexByte(label, '(')
-	if open <= 0 || label[open-1] == ' ' || !strings.HasSuffix(label, ")") {
+	if open <= 0 || label[open-1] == ' ' || closing(label, open) != len(label)-1 {
 		return label, label
 	}
 	base = label[:open]
 	params := strings.ReplaceAll(label[open+1:len(label)-1], ",", " ")
 	return base, strings.Join(append([]string{base}, strings.Fields(params)...), " ")
+}
+
+// closing returns where the bracket that opens at a place is closed, -1 for nowhere.
+func closing(label string, open int) int {
+	depth := 0
+	for i := open; i < len(label); i++ {
+		switch label[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // subLabel returns a line's name without the name of its result.

@@ -2,19 +2,30 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"candela/lib/ta"
 )
 
 // stackPanes cuts the plot into panes and gives each result one. A panel has the same
-// height as every other, and the price at least that of two.
+// height as every other, but one without a value is as low as its legend.
 func (l *layout) stackPanes() {
 	plot := l.Height - timeAxisHeight*l.s
-	panels, each, dropped := panelHeights(l.spec.panels(), plot, smallestPanel*l.s)
+	least := smallestPanel * l.s
+	blanks, all := l.blankPanels(), l.spec.panels()
+	free := plot - min(blanks, all)*blankPanel*l.s
+	panels, each, dropped := panelHeights(all-blanks, free, least)
+	if dropped > 0 { // then those without a value go too
+		blanks = 0
+		panels, each, dropped = panelHeights(all, plot, least)
+	}
 	l.dropped = dropped
-	if l.spec.Shares != nil && dropped == 0 {
+	switch {
+	case l.spec.Shares != nil && dropped == 0:
 		l.sharePanes(plot)
-	} else {
+	case blanks > 0:
+		l.stackUneven(plot, each)
+	default:
 		price := plot - panels*each
 		l.addPane(Rect{0, 0, 0, price})
 		for i := range panels {
@@ -22,6 +33,72 @@ func (l *layout) stackPanes() {
 			l.addPane(Rect{0, top + l.s, 0, top + each})
 		}
 	}
+	l.fillPanes()
+}
+
+// stackUneven stacks panels of which some have no value.
+func (l *layout) stackUneven(plot, each int) {
+	top := plot
+	high := func(r *ta.Result) int {
+		if blank(r) {
+			return blankPanel * l.s
+		}
+		return each
+	}
+	panels := func(yield func(*ta.Result) bool) {
+		for _, r := range l.spec.Results {
+			if r.Result != nil && !r.Result.Overlay && !yield(r.Result) {
+				return
+			}
+		}
+	}
+	for r := range panels {
+		top -= high(r)
+	}
+	l.addPane(Rect{0, 0, 0, top})
+	for r := range panels {
+		l.addPane(Rect{0, top + l.s, 0, top + high(r)})
+		top += high(r)
+	}
+}
+
+// blankPanels counts the panels without a value.
+func (l *layout) blankPanels() int {
+	n := 0
+	for _, r := range l.spec.Results {
+		if r.Result != nil && !r.Result.Overlay && blank(r.Result) {
+			n++
+		}
+	}
+	return n
+}
+
+// isLow reports whether a panel has no room for more than its legend, because it has no value.
+func (l *layout) isLow(pane int) bool { return l.Panes[pane].Rect.height() < blankPanel*l.s }
+
+// blank reports whether a panel has lines or columns, and none of them a value.
+func blank(r *ta.Result) bool {
+	if len(r.Lines)+len(r.Hist) == 0 || r.Drawn != nil || len(r.Signals)+len(r.DivLines)+len(r.HBars) > 0 {
+		return false
+	}
+	for i := range r.Lines {
+		if hasValue(r.Lines[i].Values) || hasValue(r.Lines[i].Ahead) {
+			return false
+		}
+	}
+	for i := range r.Hist {
+		if hasValue(r.Hist[i].Values) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasValue(values []float64) bool { return slices.ContainsFunc(values, finite) }
+
+// fillPanes gives each result its pane.
+func (l *layout) fillPanes() {
+	panels := len(l.Panes) - 1
 	next := 1
 	for _, r := range l.spec.Results {
 		if r.Result != nil && r.Result.Drawn != nil && r.Result.Drawn.Over != nil {
@@ -54,15 +131,16 @@ func (l *layout) sharePanes(plot int) {
 	}
 }
 
-// panelHeights divides a plot among n panels: the share of one is at most panelShare,
-// and less where the price would get less than two of them. Panels that would be lower
-// than least are dropped.
+// panelHeights divides a plot among n panels: the share of one is at most panelShare, and
+// the price keeps priceShare. Panels that would be lower than least are dropped, of a low
+// picture all but one.
 func panelHeights(n, plot, least int) (kept, each, dropped int) {
-	kept = min(n, max(1, plot/least-2))
+	room := plot - int(float64(priceShare*float64(plot)))
+	kept = min(n, max(1, room/least))
 	if kept == 0 {
 		return 0, 0, 0
 	}
-	each = min(int(float64(panelShare*float64(plot))), plot/(kept+2))
+	each = min(int(float64(panelShare*float64(plot))), room/kept)
 	each = min(max(each, least), plot/2)
 	return kept, each, n - kept
 }
@@ -145,16 +223,18 @@ func (l *layout) priceRange() (span, bool) {
 	if logarithmic {
 		floor = r.lo / 16 // a band near zero would compress everything at the top
 	}
+	over := newSpan()
 	for v := range l.each {
 		if v.pane == 0 {
 			o := resultRange(v.Result)
 			v.value = o
 			if !o.empty() {
-				r.add(max(o.lo, floor))
-				r.add(max(o.hi, floor))
+				over.add(max(o.lo, floor))
+				over.add(max(o.hi, floor))
 			}
 		}
 	}
+	r.join(l.near(r, over))
 	reach := float64(levelReach * (r.hi - r.lo))
 	near := span{max(r.lo-reach, floor), r.hi + reach}
 	for v := range l.each {
@@ -168,6 +248,17 @@ func (l *layout) priceRange() (span, bool) {
 	l.spanShapes(&r, 0, near)
 	l.spanDrawings(&r, logarithmic)
 	return r, logarithmic
+}
+
+// near returns the part of the overlays' values that the axis shows: what is further from
+// the prices than these are high would squeeze the candles. The values of a comparison are
+// the prices.
+func (l *layout) near(prices, over span) span {
+	if over.empty() || prices.empty() || len(l.spec.Compare) > 0 || !(prices.hi > prices.lo) {
+		return over
+	}
+	reach := float64(overlayReach * (prices.hi - prices.lo))
+	return span{max(over.lo, prices.lo-reach), min(over.hi, prices.hi+reach)}
 }
 
 // addLevels adds the levels of an overlay that are near.
@@ -227,6 +318,9 @@ func resultRange(r *ta.Result) span {
 func (l *layout) spanPanel(v *shown) {
 	p := &l.Panes[v.pane]
 	r := resultRange(v.Result)
+	if l.isLow(v.pane) {
+		r = newSpan() // its levels have no room
+	}
 	if !v.scripted() { // those of a script are events at the close of a bar, not values in the panel
 		for _, s := range v.Signals {
 			r.add(s.Y)

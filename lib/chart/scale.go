@@ -111,6 +111,13 @@ func (r *span) add(v float64) {
 	r.lo, r.hi = min(r.lo, v), max(r.hi, v)
 }
 
+// join adds the values of another span.
+func (r *span) join(o span) {
+	if !o.empty() {
+		r.lo, r.hi = min(r.lo, o.lo), max(r.hi, o.hi)
+	}
+}
+
 // addWithin adds v if it lies in o.
 func (r *span) addWithin(v float64, o span) {
 	if v >= o.lo && v <= o.hi {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -296,5 +298,14 @@ func (f format) SignedFloat(v float64) string { return f.Signed(decimal.NewFromF
 func number(v float64) string  { return strconv.FormatFloat(v, 'f', -1, 64) }
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
 
-func upperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
-func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+func upperFirst(s string) string { return first(s, unicode.ToUpper) }
+func lowerFirst(s string) string { return first(s, unicode.ToLower) }
+
+// first writes the first character of a text in another case.
+func first(s string, as func(rune) rune) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError {
+		return s
+	}
+	return string(as(r)) + s[size:]
+}

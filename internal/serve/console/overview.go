@@ -156,7 +156,7 @@ func newAskRow(o order.Order, f format) askRow {
 	r := newOrderRow(o, f, nil)
 	meta := "Value " + r.Value
 	if r.Price != "–" {
-		meta = strings.ToUpper(r.Kind[:1]) + r.Kind[1:] + " " + r.Price + ", value " + r.Value
+		meta = upperFirst(r.Kind) + " " + r.Price + ", value " + r.Value
 	}
 	return askRow{ID: o.ID, Title: r.Client + " asks to " + strings.ToLower(r.Side) + " " + f.Num(o.Quantity) + " " + r.Symbol, Meta: meta, Expires: o.Approval.Expires}
 }
@@ -178,7 +178,7 @@ func newActRow(o order.Order, f format) actRow {
 		}
 	case order.Denied, order.Rejected:
 		a.Tone = "denied"
-		a.Lead, a.Text = strings.ToUpper(r.Word[:1])+r.Word[1:], strings.ToLower(r.Side)+" "+plain+": "+fault.Clean(o.Reason, 120)
+		a.Lead, a.Text = upperFirst(r.Word), strings.ToLower(r.Side)+" "+plain+": "+fault.Clean(o.Reason, 120)
 	case order.PendingApproval:
 		a.Lead, a.Text = "Asked to "+strings.ToLower(r.Side)+" "+plain, r.Kind+" "+r.Price+"; needs approval"
 	default:

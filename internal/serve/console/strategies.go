@@ -258,7 +258,7 @@ func strategyForm(name string) func(*Console, *visit) (form, error) {
 			return form{}, err
 		}
 		row := strategyRowOf(&one.View)
-		f := form{Back: "/strategies/" + url.PathEscape(one.ID), Page: "strategies", Keep: "Back", Title: strings.ToUpper(name[:1]) + name[1:] + " " + row.Name + "?", Submit: strings.ToUpper(name[:1]) + name[1:]}
+		f := form{Back: "/strategies/" + url.PathEscape(one.ID), Page: "strategies", Keep: "Back", Title: upperFirst(name) + " " + row.Name + "?", Submit: upperFirst(name)}
 		switch name {
 		case "start":
 			stages, err := c.cfg.Strategies.Stages(v.ctx())

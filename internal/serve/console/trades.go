@@ -2,7 +2,6 @@ package console
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"candela/internal/trading/guard"
@@ -35,7 +34,7 @@ type tradeReason struct{ Name, Title string }
 func tradeReasons() []tradeReason {
 	all := append(make([]tradeReason, 0, 1+len(order.Reasons())), tradeReason{"", "Any"})
 	for _, name := range order.Reasons() {
-		all = append(all, tradeReason{name, strings.ToUpper(name[:1]) + name[1:]})
+		all = append(all, tradeReason{name, upperFirst(name)})
 	}
 	return all
 }

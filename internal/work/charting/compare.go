@@ -84,6 +84,10 @@ func readBack(ctx context.Context, source BarSource, r marketdata.Request, from 
 	case need == 0:
 		return set, nil
 	case need > maxComparedBars:
+		r.Bars = maxComparedBars
+		if set, err = source.Bars(ctx, r); err != nil || set.Bars.Len() < maxComparedBars {
+			return set, err // all that there are: the calendar counts those before the first one too
+		}
 		return set, fault.Field("compare", r.Symbol.String(),
 			fmt.Sprintf("fewer bars or a longer interval: it has %d %s bars in the time of the chart, and %d can be compared", need, r.Interval, maxComparedBars))
 	}
