@@ -22,6 +22,7 @@ var migrations embed.FS
 const (
 	version       = 7             // of the schema that this build writes
 	chainsSince   = 7             // the first with the table chains
+	stdioApart    = 4             // the last in which clients over stdio had an owner of their own
 	applicationID = 0x63_6e_64_6c // "cndl", at byte 68 of the file
 )
 
@@ -74,6 +75,10 @@ func migrate(ctx context.Context, conn *sql.Conn, path string) error {
 	_, err = conn.ExecContext(ctx, string(script))
 	if err == nil && found < chainsSince {
 		err = buildChains(ctx, conn)
+	}
+	if err == nil && found > 0 && found <= stdioApart {
+		// They act for the one owner since. Otherwise nobody would see these alerts again.
+		_, err = conn.ExecContext(ctx, "UPDATE alerts SET owner = 'owner' WHERE owner = 'local'")
 	}
 	if err == nil {
 		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;\nCOMMIT;", applicationID, version))
