@@ -48,12 +48,17 @@ func TestEvidence_MistakenClaims(t *testing.T) {
 	for i, m := range all {
 		kind, detail, _ := strings.Cut(m.kind, " ")
 		var verdict string
-		for range 2 { // a bar may close between two calls, and not twice
+		for closed, deadline := 0, time.Now().Add(patience); closed < 2; { // a bar may close between two calls, and not twice
 			j.now = time.Now().UTC()
-			if verdict = j.judge(kind, detail, m.claim); verdict == "" || j.sameBars() {
+			verdict = j.judge(kind, detail, m.claim)
+			if strings.Contains(verdict, "evidence_unavailable") && time.Now().Before(deadline) {
+				continue // the bars were not read in time: the same call may be repeated
+			}
+			if verdict == "" || j.sameBars() {
 				break
 			}
 			clear(j.values)
+			closed++
 		}
 		if verdict != "" {
 			t.Errorf("row %d, %s: %s", i+1, m.kind, verdict)

@@ -113,7 +113,7 @@ func runGroupDay(t *testing.T, seed uint64, network *fake.Network, f groupFloor)
 // live trades for a while, and on until enough has happened.
 func (d *groupDay) live(long time.Duration) {
 	d.floor.stream(fake.StreamFaults{Duplicate: 0.2, Reorder: 0.2, Late: 0.1, Lose: 0.05})
-	for start := time.Now(); time.Since(start) < long || time.Since(start) < 3*long && d.tally().missing() != ""; {
+	for start := time.Now(); time.Since(start) < long || time.Since(start) < 10*long && d.tally().missing() != ""; {
 		d.trouble()
 		d.act()
 		d.watch()
