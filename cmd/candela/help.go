@@ -267,6 +267,8 @@ runs with --trade --strategies shadow, or paper. ID may be the name of the strat
 Flags:
   --stage STAGE  of start: shadow, the default, or paper
   --cap AMOUNT   of start at the stage paper: the most that it may hold
+  --max-loss AMOUNT
+                 of start and resume: it pauses when its account has lost that
   --close        of stop: sell what it holds; else that stays, with its stops
   --json         of list and drift: JSON
 `

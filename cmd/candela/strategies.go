@@ -159,18 +159,17 @@ func actOnStrategy(act string) cli.Runner {
 
 // howOf takes the flags that say how a strategy changes out of the arguments.
 func howOf(args []string) (how strategies.How, rest []string, err error) {
-	stage, most, keep := strategies.StageShadow, "", false
+	stage, most, loss, keep := strategies.StageShadow, "", "", false
 	rest, err = cli.CutFlags(args, map[string]*bool{"--close": &how.Close, "--keep": &keep}, []cli.Flag{
 		cli.TextFlag("--stage", &stage, "shadow or paper"), cli.TextFlag("--cap", &most, "the most that it may hold, such as 500"),
+		cli.TextFlag("--max-loss", &loss, "the most that it may lose, such as 50"),
 	})
 	switch {
 	case err != nil:
 	case how.Close && keep:
 		err = fault.Field("--close", "--close and --keep", "one of them")
-	case most != "":
-		if how.Limits.Cap, err = decimal.NewFromString(most); err != nil || !how.Limits.Cap.IsPositive() {
-			err = fault.Field("--cap", most, "a number above 0, such as 500")
-		}
+	default:
+		how.Limits, err = strategies.LimitsOf(most, loss)
 	}
 	how.Stage = stage
 	return how, rest, err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -27,7 +28,10 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 	own := deploy.New(deploy.Config{
 		Owner: accountOwner, Journal: t.journals, Bars: bars, Highest: deploy.Stage(rt.Config.Trading.Strategies), Log: rt.Log, Now: time.Now,
 		Desk: t.desk.Load(), Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
-		Restored: func() bool { _, is := t.desk.Load().Status().State.Find(guard.Restored); return is }, Changed: func(d deploy.Deployment) { t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail) },
+		Restored: func() bool { _, is := t.desk.Load().Status().State.Find(guard.Restored); return is }, Changed: func(ctx context.Context, d deploy.Deployment, by deploy.Change) {
+			t.auditStrategy(ctx, rt, &d, by)
+			t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail)
+		},
 	})
 	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
 	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {
@@ -52,6 +56,20 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 		defer func() { stop(); <-delivered }()
 		return own.Run(ctx, hard, ready)
 	}})
+}
+
+// auditStrategy records what happened to a strategy in the audit log, where the node has one.
+func (t *trading) auditStrategy(ctx context.Context, rt Runtime, d *deploy.Deployment, by deploy.Change) {
+	if t.audit == nil {
+		return
+	}
+	body, err := json.Marshal(strategies.EventOf(d, by))
+	if err == nil {
+		err = t.audit(ctx, principal.Caller{Subject: accountOwner, Client: by.By}, "strategy_"+by.Kind, d.ID, body)
+	}
+	if err != nil {
+		rt.Log.ErrorContext(ctx, "audit entry not written", "kind", "strategy_"+by.Kind, "about", d.ID, "error", err)
+	}
 }
 
 // noticeTTL is how long news of a strategy is offered to a receiver that does not accept it.

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/operate/control"
+	"candela/internal/store/chain"
+	"candela/internal/store/ledger"
 	"candela/internal/trading/deploy"
 	"candela/internal/work/strategies"
 )
@@ -169,4 +173,37 @@ func TestStrategies_TradeOnPaper(t *testing.T) {
 			t.Fatalf("it still holds: %s", text)
 		}
 	}
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		got := strategyEvents(t, home)
+		if slices.Equal(got, []string{"strategy_proposed", "strategy_started", "strategy_stopping", "strategy_stopped"}) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the audit log has %v", got)
+		}
+	}
+}
+
+// strategyEvents returns the kinds of events of strategies in the audit log, oldest first.
+func strategyEvents(t *testing.T, home string) (kinds []string) {
+	t.Helper()
+	log, err := ledger.OpenAudit(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	events, err := log.Recent(t.Context(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(events, func(x, y chain.Event) int { return cmp.Compare(x.Seq, y.Seq) })
+	for _, e := range events {
+		if strings.HasPrefix(e.Kind, "strategy_") {
+			kinds = append(kinds, e.Kind)
+			if !strings.Contains(string(e.Body), `"name":"walk"`) || e.Owner != accountOwner {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	return kinds
 }

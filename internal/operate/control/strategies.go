@@ -39,10 +39,7 @@ func (s Server) handleStrategies(mux *http.ServeMux) {
 		how := strategies.How{Stage: r.FormValue("stage"), Close: r.FormValue("close") == "true"}
 		var view strategies.View
 		var err error
-		if most := r.FormValue("cap"); most != "" {
-			how.Limits.Cap, err = decimal.NewFromString(most)
-		}
-		if err == nil {
+		if how.Limits, err = strategies.LimitsOf(r.FormValue("cap"), r.FormValue("max_loss")); err == nil {
 			view, err = s.Strategies.Act(r.Context(), ByStrategies, r.PathValue("act"), r.PathValue("id"), how)
 		}
 		s.answerTrading(w, r, view, err)
@@ -67,8 +64,10 @@ func StrategyDrift(ctx context.Context, home, id string) (is strategies.Drift, r
 // ActOnStrategy changes a strategy of the program in a state directory.
 func ActOnStrategy(ctx context.Context, home, act, id string, how strategies.How) (v strategies.View, reached bool, err error) {
 	values := url.Values{"stage": {how.Stage}}
-	if how.Limits.Cap.IsPositive() {
-		values.Set("cap", how.Limits.Cap.String())
+	for name, limit := range map[string]decimal.Decimal{"cap": how.Limits.Cap, "max_loss": how.Limits.MaxLoss} {
+		if limit.IsPositive() {
+			values.Set(name, limit.String())
+		}
 	}
 	if how.Close {
 		values.Set("close", "true")

@@ -220,8 +220,9 @@ func actOnStrategy(name string) func(*Console, *visit) (done, error) {
 		if c.cfg.Strategies == nil {
 			return done{}, errNoStrategies
 		}
-		how, err := howOf(v.r.PostFormValue("stage"), v.r.PostFormValue("cap"), v.r.PostFormValue("held"))
-		if err != nil {
+		how := strategies.How{Stage: v.r.PostFormValue("stage"), Close: v.r.PostFormValue("held") == closeHeld}
+		var err error
+		if how.Limits, err = strategies.LimitsOf(v.r.PostFormValue("cap"), v.r.PostFormValue("max_loss")); err != nil {
 			return done{}, err
 		}
 		now, err := c.cfg.Strategies.Act(v.ctx(), byConsole, name, v.id(), how)
@@ -234,16 +235,6 @@ func actOnStrategy(name string) func(*Console, *visit) (done, error) {
 
 // closeHeld is the choice of a stop that sells.
 const closeHeld = "close it at the market"
-
-func howOf(stage, most, held string) (how strategies.How, err error) {
-	how.Stage, how.Close = stage, held == closeHeld
-	if most = strings.TrimSpace(most); most != "" {
-		if how.Limits.Cap, err = decimal.NewFromString(most); err != nil || !how.Limits.Cap.IsPositive() {
-			return how, fault.Field("cap", most, "a number above 0, such as 500")
-		}
-	}
-	return how, nil
-}
 
 var errNoStrategies = fault.New(fault.NotFound, "strategies_off", "This server runs no strategies. Start candela with --strategies shadow.")
 
@@ -269,8 +260,10 @@ func strategyForm(name string) func(*Console, *visit) (form, error) {
 			f.Fields = []field{
 				{Name: "stage", Label: "Stage", Value: stages[0], Options: stages},
 				{Name: "cap", Label: "Most that it may hold", Hint: "in the currency of its prices; not needed in shadow"},
+				{Name: "max_loss", Label: "Most that it may lose", Hint: "it pauses at the close at which its account has lost that; empty for any loss"},
 			}
 		case "resume":
+			f.Fields = []field{{Name: "max_loss", Label: "Most that it may lose", Hint: "since its start; empty for the limit that it has"}}
 			f.Lead = "It goes on from the newest closed bar. What it wanted since the pause does not count."
 		case "pause":
 			f.Lead = "Its entries are cancelled and its stops stay. Its bars are still computed."

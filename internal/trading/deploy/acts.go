@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shopspring/decimal"
+
 	"candela/lib/fault"
 )
 
@@ -58,9 +60,8 @@ func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limi
 	if err != nil {
 		return err
 	}
-	if given := limits; given != nil {
-		merged := r.d.Limits
-		merged.Cap, limits = given.Cap, &merged
+	if limits != nil {
+		limits = &Limits{Budget: r.d.Limits.Budget, Cap: limits.Cap, MaxLoss: limits.MaxLoss}
 	}
 	started := &entry{Kind: entryStarted, By: by, Stage: stage, Through: newest, Limits: limits}
 	if !r.record(ctx, started) {
@@ -96,9 +97,10 @@ func (d *Deployments) Pause(ctx context.Context, by, name string) (Deployment, e
 	})
 }
 
-// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. Only the owner may:
-// a face that calls it has checked that it acts for the owner.
-func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, error) {
+// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. It may lose maxLoss
+// from then on, or what it might before if that is zero. Only the owner may: a face that calls it has checked that it acts
+// for the owner.
+func (d *Deployments) Resume(ctx context.Context, by, name string, maxLoss decimal.Decimal) (Deployment, error) {
 	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
 		if r.d.State != Paused {
 			return refuse(&r.d, "resumed")
@@ -107,7 +109,12 @@ func (d *Deployments) Resume(ctx context.Context, by, name string) (Deployment, 
 		if err != nil {
 			return err
 		}
-		if !r.record(ctx, &entry{Kind: entryResumed, By: by, Through: newest}) {
+		resumed := &entry{Kind: entryResumed, By: by, Through: newest}
+		if maxLoss.IsPositive() {
+			limits := r.d.Limits
+			limits.MaxLoss, resumed.Limits = maxLoss, &limits
+		}
+		if !r.record(ctx, resumed) {
 			return errNotRecorded
 		}
 		if r.model == nil {

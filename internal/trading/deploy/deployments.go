@@ -68,9 +68,15 @@ type Config struct {
 	Highest  Stage // that this process runs
 	Log      *slog.Logger
 	Now      func() time.Time
-	Restored func() bool      // whether the account was put back from a backup and its owner has not resumed it; nil for never
-	Changed  func(Deployment) // gets each deployment whose state has changed, and is not to block; nil for nobody
+	Restored func() bool // whether the account was put back from a backup and its owner has not resumed it; nil for never
+	// Changed gets each deployment whose state has changed, after that was recorded; nil for nobody. It may take as long as
+	// another record.
+	Changed func(context.Context, Deployment, Change)
 }
+
+// Change is what was recorded about a deployment, and who did it, "" for the deployment itself: proposed, declined,
+// started, paused, resumed, stopping or stopped.
+type Change struct{ Kind, By string }
 
 // Deployments are the strategies of one account. It is safe for concurrent use.
 type Deployments struct {
@@ -284,7 +290,7 @@ func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Dep
 	<-d.launch(Deployment{ID: p.ID}) //nolint:contextcheck // it outlives the call
 	made, err := d.Get(ctx, p.ID)
 	if err == nil && d.cfg.Changed != nil {
-		d.cfg.Changed(made)
+		d.cfg.Changed(ctx, made, Change{entryProposed, by})
 	}
 	return made, err
 }

@@ -73,13 +73,12 @@ func (d *Deployment) apply(e *entry) error {
 		d.ID, d.State, d.ProposedAt, d.ProposedBy = id, Proposed, e.At, e.By
 	case entryStarted:
 		d.State, d.Stage, d.StartedAt, d.StartedBy, d.history = Running, e.Stage, e.At, e.By, e.Through
-		if e.Limits != nil {
-			d.Limits = *e.Limits
-		}
+		d.limit(e.Limits)
 	case entryPaused:
 		d.State, d.Cause, d.Detail = Paused, e.Cause, e.Detail
 	case entryResumed:
 		d.State, d.Cause, d.Detail, d.history = Running, "", "", max(d.history, e.Through)
+		d.limit(e.Limits)
 	case entryStopping:
 		d.State, d.StoppedBy, d.Close, d.Cause, d.Detail = Stopping, e.By, e.Close, "", ""
 	case entryDeclined, entryStopped:
@@ -94,6 +93,13 @@ func (d *Deployment) apply(e *entry) error {
 		return fmt.Errorf("an entry of the unknown kind %q: it was written by a newer version", e.Kind)
 	}
 	return nil
+}
+
+// limit sets limits, if there are any.
+func (d *Deployment) limit(to *Limits) {
+	if to != nil {
+		d.Limits = *to
+	}
 }
 
 // note counts a bar and keeps its intents.

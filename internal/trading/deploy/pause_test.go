@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/trading/deploy"
 	"candela/lib/fault"
 )
@@ -95,7 +97,7 @@ func TestPause_LongOutage(t *testing.T) {
 	if d = p.settled(t, d.ID, 0); d.State != deploy.Paused || d.Cause != deploy.LongOutage {
 		t.Fatalf("%+v", d)
 	}
-	d, err := p.Resume(t.Context(), "owner", d.ID)
+	d, err := p.Resume(t.Context(), "owner", d.ID, decimal.Zero)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +222,7 @@ func TestPause_RestoredAccount(t *testing.T) {
 	p.kill()
 	cfg := config(j, v, v.now)
 	changes := make(chan deploy.Deployment, 8)
-	cfg.Restored, cfg.Changed = func() bool { return true }, func(d deploy.Deployment) { changes <- d }
+	cfg.Restored, cfg.Changed = func() bool { return true }, func(_ context.Context, d deploy.Deployment, _ deploy.Change) { changes <- d }
 	p = startWith(t, cfg)
 	d, err := p.Synced(t.Context(), d.ID)
 	if err != nil || d.State != deploy.Paused || d.Cause != deploy.Restored {
@@ -229,7 +231,7 @@ func TestPause_RestoredAccount(t *testing.T) {
 	if d = p.until(t, v, &d, 200); d.Through < v.bars[198].T {
 		t.Errorf("its bars are not computed: %+v", d)
 	}
-	if d, err = p.Resume(t.Context(), "owner", d.ID); err != nil || d.State != deploy.Running {
+	if d, err = p.Resume(t.Context(), "owner", d.ID, decimal.Zero); err != nil || d.State != deploy.Running {
 		t.Errorf("%+v %v", d, err)
 	}
 	if d, err = p.Stop(t.Context(), "owner", d.ID, false); err != nil || d.State != deploy.Stopped {

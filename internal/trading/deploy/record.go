@@ -50,7 +50,7 @@ func (s State) Final() bool { return s == Declined || s == Expired || s == Stopp
 
 // computes reports whether the bars of the deployment are computed.
 func (d *Deployment) computes() bool {
-	return d.State == Running || d.State == Paused && (d.Cause == ByOwner || d.Cause == Restored)
+	return d.State == Running || d.State == Paused && (d.Cause == ByOwner || d.Cause == Restored || d.Cause == LossLimit)
 }
 
 // Cause says why a deployment was paused.
@@ -65,6 +65,7 @@ const (
 	Different     Cause = "different"          // what was recorded is not what is computed
 	EngineChanged Cause = "engine_changed"     // a newer version computes something else
 	NewInstrument Cause = "instrument_changed" // its steps of price or quantity
+	LossLimit     Cause = "loss_limit"         // its account has lost what it may
 	Unavailable   Cause = "unavailable"        // its program cannot be made here
 )
 
@@ -120,10 +121,12 @@ func (t *Terms) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Limits bound what a deployment may hold. The owner sets Cap at the start.
+// Limits bound what a deployment may hold and lose. The owner sets Cap and MaxLoss.
 type Limits struct {
 	Budget decimal.Decimal `json:"budget,omitzero"` // most that its book may be worth; zero for Cap
 	Cap    decimal.Decimal `json:"cap,omitzero"`    // set by the owner at the start: entries up to it need no approval
+
+	MaxLoss decimal.Decimal `json:"max_loss,omitzero"` // most that its account may lose since the start; zero for any loss
 }
 
 // Deployment is a strategy with its terms, and where it stands.

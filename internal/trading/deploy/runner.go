@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,8 +215,8 @@ func (r *runner) record(ctx context.Context, entries ...*entry) bool {
 			r.log.ErrorContext(ctx, "strategy", "error", err)
 		}
 	}
-	if last := entries[len(entries)-1].Kind; r.cfg.Changed != nil && last != entryBar && last != entryBars && last != entryEngine {
-		r.cfg.Changed(r.d)
+	if last := entries[len(entries)-1]; r.cfg.Changed != nil && last.Kind != entryBar && last.Kind != entryBars && last.Kind != entryEngine {
+		r.cfg.Changed(ctx, r.d, Change{last.Kind, last.By})
 	}
 	return true
 }
@@ -359,12 +360,39 @@ func (r *runner) settle(ctx context.Context) {
 	if !r.due || r.unread {
 		return
 	}
-	switch r.due = !r.carry(ctx); {
+	switch r.due = !r.checkLoss(ctx) || !r.carry(ctx); {
 	case !r.due:
 		r.failed = 0
 	case ctx.Err() == nil:
 		r.again()
 	}
+}
+
+// checkLoss pauses a deployment whose account has lost what it may since the start, at the price of the newest bar. It
+// reports false if the account cannot be read: nothing is sent then.
+func (r *runner) checkLoss(ctx context.Context) bool {
+	most := r.d.Limits.MaxLoss
+	if !most.IsPositive() || r.d.State != Running || !r.trades(&r.d) || r.newest.T == 0 || r.model == nil {
+		return true
+	}
+	book, _, err := r.cfg.Desk.DeploymentBook(ctx, r.d.ID, r.d.Terms.Symbol)
+	if err != nil {
+		r.log.WarnContext(ctx, "account of a strategy not read", "error", err)
+		return false
+	}
+	p := book.Position(r.d.Terms.Symbol)
+	net, _ := p.Net(cmp.Or(book.Currency, r.d.Terms.Quote))
+	mark := decimalOf(r.newest.C, r.model.exact.price)
+	lost := p.Quantity.Mul(mark).Sub(p.Cost).Add(net).Neg()
+	if lost.LessThan(most) {
+		return true
+	}
+	detail := fmt.Sprintf("its account has lost %s of %s at most; what it holds stays with its stops, and candela strategies resume %s --max-loss takes another limit", lost.Round(2), most, r.d.ID)
+	if !r.record(ctx, &entry{Kind: entryPaused, Cause: LossLimit, Detail: detail}) {
+		return false
+	}
+	r.changed(ctx)
+	return true
 }
 
 // after counts the bars that come after the start.

@@ -35,3 +35,24 @@ func News(d *deploy.Deployment, detail bool) (title, text string) {
 		return "Strategy " + string(d.State), text
 	}
 }
+
+// Event is what the audit log says of a strategy.
+type Event struct {
+	Name   string  `json:"name"`
+	By     string  `json:"by,omitempty"` // none for the strategy itself
+	State  string  `json:"state"`
+	Stage  string  `json:"stage,omitempty"`
+	Terms  string  `json:"terms_sha256"`
+	Limits *Limits `json:"limits,omitempty"` // of a start or a resume
+	Cause  string  `json:"cause,omitempty"`
+	Detail string  `json:"detail,omitempty"`
+}
+
+// EventOf returns what the audit log says of a change.
+func EventOf(d *deploy.Deployment, by deploy.Change) Event {
+	e := Event{Name: d.Name, By: by.By, State: string(d.State), Stage: string(d.Stage), Terms: d.TermsHash, Cause: string(d.Cause), Detail: d.Detail}
+	if d.State == deploy.Running {
+		e.Limits = &d.Limits
+	}
+	return e
+}

@@ -2,6 +2,9 @@ package strategies
 
 import (
 	"context"
+	"strings"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
 	"candela/internal/trading/deploy"
@@ -72,13 +75,32 @@ func (o Owner) Stages(ctx context.Context) ([]string, error) {
 // Limits bound what a strategy may hold.
 type Limits = deploy.Limits
 
+// LimitsOf reads the limits that the owner sets, "" for none: the most that a strategy may hold, and lose.
+func LimitsOf(most, loss string) (l Limits, err error) {
+	for _, one := range []struct {
+		field, text string
+		to          *decimal.Decimal
+	}{{"cap", most, &l.Cap}, {"max_loss", loss, &l.MaxLoss}} {
+		text := strings.TrimSpace(one.text)
+		if text == "" {
+			continue
+		}
+		if *one.to, err = decimal.NewFromString(text); err != nil || len(text) > maxAmount || !one.to.IsPositive() {
+			return Limits{}, fault.Field(one.field, text, "a number above 0, such as 500")
+		}
+	}
+	return l, nil
+}
+
+const maxAmount = 30 // bytes
+
 // Acts lists what the owner can do with a strategy.
 func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
 
 // How says how an act is carried out.
 type How struct {
 	Stage  string // of a start
-	Limits Limits // of a start
+	Limits Limits // of a start; of a resume the loss
 	Close  bool   // of a stop: what is held is closed at the market
 }
 
@@ -97,7 +119,7 @@ func (o Owner) Act(ctx context.Context, by, act, id string, how How) (View, erro
 	case "pause":
 		d, err = own.Pause(ctx, by, id)
 	case "resume":
-		d, err = own.Resume(ctx, by, id)
+		d, err = own.Resume(ctx, by, id, how.Limits.MaxLoss)
 	case "stop":
 		d, err = own.Stop(ctx, by, id, how.Close)
 	default:
