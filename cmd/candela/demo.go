@@ -70,9 +70,16 @@ That took %[1]v and left only %[2]s. Next:
     %[3]s --symbol BTCUSDT --interval 1h --output btc.png
         draw a chart of a real market
     %[3]s --serve --trade
-        run a server for several or remote clients: docs/clients.md
+        run a server for several or remote clients, with your console at http://localhost:9315/console
     %[3]s doctor
         find out why something does not work
+
+Restart the client, then ask your agent:
+
+    Draw BTCUSDT on the 4-hour chart with RSI and MACD.
+    Wake me when the hourly RSI is below 30.
+    Buy 0.1 on paper, with a stop 2 %% below and a target 5 %% above.
+    How would this Pine script have done since January?
 `, time.Since(began).Round(time.Second), output, install.CommandName(), strings.Join(install.Names(), ", "))
 	return err
 }
