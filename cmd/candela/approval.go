@@ -35,7 +35,7 @@ func approvals(ctx context.Context, in cli.Call) error {
 		_, err := fmt.Fprintln(in.Stdout, "No order needs approval.")
 		return err
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ORDER\tMODE\tWHAT\tVALUE\tUNTIL\tCLIENT (ITS OWN NAME)")
 	for _, p := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%q\n", p.ID, p.Mode, describe(p), p.Value, p.Expires.UTC().Format(time.DateTime+" MST"), p.Client)

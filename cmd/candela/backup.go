@@ -153,7 +153,7 @@ func migrateState(ctx context.Context, in cli.Call) error {
 			return err
 		}
 	}
-	table, all := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0), "Everything"
+	table, all := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0), "Everything"
 	for _, d := range done {
 		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d existed", d.What, d.Found, d.Copied, d.Found-d.Copied-d.Unreadable)
 		if d.Unreadable > 0 {

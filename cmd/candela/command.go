@@ -123,7 +123,7 @@ func printConfig(_ context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	for _, line := range cfg.Effective() {
 		value := strconv.Quote(line.Value)
 		if line.Boolean {
@@ -144,7 +144,7 @@ func testSinks(ctx context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	failed := 0
 	for _, a := range answers {
 		said := a.Text

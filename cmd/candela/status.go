@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/operate/control"
+	"candela/internal/trading/guard"
 	"candela/lib/fault"
 )
 
@@ -36,7 +38,7 @@ func status(ctx context.Context, in cli.Call) error {
 	if asJSON {
 		return cli.PrintJSON(in.Stdout, s)
 	}
-	return printStatus(in.Stdout, cfg.Home, s)
+	return printStatus(in.Stdout, cfg.Home, s, cli.PaintFor(in.Stdout, in.Environ))
 }
 
 // statusElsewhere is the error when NATS servers keep the state and no replica runs here:
@@ -48,7 +50,7 @@ func statusElsewhere(cfg *config.Config) error {
 	}
 }
 
-func printStatus(w io.Writer, home string, s control.Status) error {
+func printStatus(w io.Writer, home string, s control.Status, paint cli.Paint) error {
 	if s.Running {
 		fmt.Fprintf(w, "A server is trading in %s.\n", home)
 	} else {
@@ -65,36 +67,7 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		fmt.Fprintf(w, "The replica %s trades.\n", s.Replica)
 	}
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "%s: trading is %s", a.Account, a.Level)
-		if a.Why != "" {
-			fmt.Fprintf(w, ": %s", a.Why)
-		}
-		fmt.Fprint(w, ".\n")
-		printHeld(w, a, s.Running)
-		fmt.Fprintf(w, "  %s open", openText(a))
-		if a.Uncertain > 0 {
-			fmt.Fprintf(w, ", of which %d uncertain", a.Uncertain)
-		}
-		if a.Pending > 0 {
-			fmt.Fprintf(w, "; %s for approval (candela approvals)", waits(a.Pending))
-		}
-		fmt.Fprintln(w)
-		for _, p := range a.Positions {
-			fmt.Fprintf(w, "  %s %s %s at %s", p.Symbol, p.Side, p.Quantity, p.Entry)
-			if p.Current != "" {
-				fmt.Fprintf(w, ", now %s, unrealized %s", p.Current, p.Unrealized)
-			}
-			if p.WithoutStop != "" {
-				fmt.Fprintf(w, ", %s without a stop", p.WithoutStop)
-			}
-			fmt.Fprintln(w)
-			if p.Stake != nil {
-				fmt.Fprintf(w, "    %s\n", p.Stake.Text(decimal.Decimal.String, decimal.Decimal.String))
-			}
-			for _, line := range p.Plan {
-				fmt.Fprintf(w, "    %s\n", line)
-			}
-		}
+		printAccount(w, a, s.Running, paint)
 	}
 	if n := s.HaltedOwners; n > 0 {
 		fmt.Fprintf(w, "The operator has halted %s: %s%s (candela resume --owner ID).\n", cli.Count(n, "owner"), strings.Join(s.Halted, ", "), more(n-len(s.Halted)))
@@ -119,6 +92,90 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	return err
+}
+
+// printAccount prints the state of an account, its open orders and its positions.
+func printAccount(w io.Writer, a control.AccountStatus, running bool, paint cli.Paint) {
+	level := paint.Good
+	if a.Level != guard.Active.String() {
+		level = paint.Bad
+	}
+	fmt.Fprintf(w, "%s: trading is %s", a.Account, level(a.Level))
+	if a.Why != "" {
+		fmt.Fprintf(w, ": %s", a.Why)
+	}
+	fmt.Fprint(w, ".\n")
+	printHeld(w, a, running)
+	fmt.Fprintf(w, "  %s open", openText(a))
+	if a.Uncertain > 0 {
+		fmt.Fprintf(w, ", of which %d uncertain", a.Uncertain)
+	}
+	if a.Pending > 0 {
+		fmt.Fprintf(w, "; %s for approval (candela approvals)", waits(a.Pending))
+	}
+	fmt.Fprintln(w)
+	printPositions(w, a.Positions, paint)
+}
+
+// printPositions prints a table of positions, with the plan of each below it.
+func printPositions(w io.Writer, all []control.PositionStatus, paint cli.Paint) {
+	if len(all) == 0 {
+		return
+	}
+	rows := [][]cli.Cell{make([]cli.Cell, 0, 7)}
+	for i, name := range []string{"POSITION", "SIDE", "QUANTITY", "ENTRY", "NOW", "UNREALIZED", "WITHOUT A STOP"} {
+		rows[0] = append(rows[0], cli.Cell{Text: name, Paint: paint.Dim, Right: i > 1})
+	}
+	for _, p := range all {
+		result, color := money(p.Unrealized, paint)
+		rows = append(rows, []cli.Cell{
+			{Text: p.Symbol},
+			{Text: p.Side},
+			{Text: p.Quantity, Right: true},
+			{Text: p.Entry, Right: true},
+			{Text: cmp.Or(p.Current, "-"), Right: true},
+			{Text: strings.TrimSpace(result + " " + p.Currency), Paint: color, Right: true},
+			{Text: cmp.Or(p.WithoutStop, "none"), Paint: paint.Warn, Right: true},
+		})
+		if p.WithoutStop == "" {
+			rows[len(rows)-1][6].Paint = paint.Dim
+		}
+	}
+	lines := cli.Rows(rows)
+	fmt.Fprintf(w, "  %s\n", lines[0])
+	for i, p := range all {
+		fmt.Fprintf(w, "  %s\n", lines[i+1])
+		if p.Stake != nil {
+			fmt.Fprintf(w, "    %s\n", p.Stake.Text(decimal.Decimal.String, decimal.Decimal.String))
+		}
+		for _, line := range p.Plan {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
+	}
+}
+
+// money writes a result with its sign and the digits of money, those of a small one with more, and returns its colour.
+// --json has all digits.
+func money(exact string, paint cli.Paint) (text string, color func(string) string) {
+	d, err := decimal.NewFromString(exact)
+	if err != nil {
+		return "-", nil
+	}
+	places := int32(2)
+	if d.Abs().LessThan(decimal.NewFromInt(1)) {
+		places = 6
+	}
+	short := d.Round(places)
+	if text = short.String(); places == 2 {
+		text = d.StringFixed(2)
+	}
+	switch {
+	case d.IsPositive():
+		return "+" + text, paint.Good
+	case d.IsNegative():
+		return text, paint.Bad
+	}
+	return text, nil
 }
 
 // printAlerts prints how many alerts wait, and why some of them do not fire.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/cmd/candela/cli"
 	"candela/internal/operate/control"
 	"candela/internal/trading/order"
 )
@@ -16,7 +17,7 @@ func TestPrintStatus_NamesReceiversThatFail(t *testing.T) {
 	var out bytes.Buffer
 	err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Receivers: []control.ReceiverStatus{
 		{Name: "ntfy", Delivered: 3}, {Name: "telegram", Refused: 1, Problem: "403 Forbidden: the bot is blocked in the chat; unblock it in Telegram"},
-	}})
+	}}, cli.Paint{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +35,10 @@ func TestPrintStatus_NamesWhatHasNoStop(t *testing.T) {
 		{Symbol: "binance:BTCUSDT", Side: "buy", Quantity: "0.3", Entry: "50000", WithoutStop: "0.1"},
 		{Symbol: "binance:ETHUSDT", Side: "buy", Quantity: "2", Entry: "3000", Plan: []string{"1.5: stop 2900, target 3300", "0.5: trail 2 %, now 2940"}},
 	}
-	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{{Account: "paper", Positions: positions}}}); err != nil {
+	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{{Account: "paper", Positions: positions}}}, cli.Paint{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "  binance:BTCUSDT buy 0.3 at 50000, 0.1 without a stop\n  binance:ETHUSDT buy 2 at 3000\n    1.5: stop 2900, target 3300\n    0.5: trail 2 %, now 2940\n") {
+	if !strings.Contains(out.String(), "  POSITION         SIDE  QUANTITY  ENTRY  NOW  UNREALIZED  WITHOUT A STOP\n  binance:BTCUSDT  buy        0.3  50000    -           -             0.1\n  binance:ETHUSDT  buy          2   3000    -           -            none\n    1.5: stop 2900, target 3300\n    0.5: trail 2 %, now 2940\n") {
 		t.Errorf("%s", &out)
 	}
 }
@@ -52,10 +53,10 @@ func TestPrintStatus_NamesLiquidations(t *testing.T) {
 		{Symbol: "binance:ETHUSDT", Side: "buy", Quantity: "2", Entry: "3000"},
 	}}
 	var out bytes.Buffer
-	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{account}}); err != nil {
+	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{account}}, cli.Paint{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "at 50000\n    margin 1000 at 5x, liquidation at 59760.96, 19.52 % away\n    0.1: stop 51500\n  binance:ETHUSDT"; !strings.Contains(out.String(), want) {
+	if want := "50000    -           -            none\n    margin 1000 at 5x, liquidation at 59760.96, 19.52 % away\n    0.1: stop 51500\n  binance:ETHUSDT"; !strings.Contains(out.String(), want) {
 		t.Errorf("%s", &out)
 	}
 	out.Reset()
@@ -89,7 +90,7 @@ func TestPrintStatus_CountsGroupsOnce(t *testing.T) {
 			t.Parallel()
 			tc.account.Account = "paper"
 			var status, halt bytes.Buffer
-			if err := printStatus(&status, "/home/me", control.Status{Running: !tc.stopped, Accounts: []control.AccountStatus{tc.account}}); err != nil {
+			if err := printStatus(&status, "/home/me", control.Status{Running: !tc.stopped, Accounts: []control.AccountStatus{tc.account}}, cli.Paint{}); err != nil {
 				t.Fatal(err)
 			}
 			printLeft(&halt, tc.account, !tc.stopped)
@@ -105,7 +106,7 @@ func TestPrintStatus_CountsGroupsOnce(t *testing.T) {
 func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
 	t.Parallel()
 	var idle bytes.Buffer
-	if err := printStatus(&idle, "/home/me/.candela", control.Status{Running: true, Alerts: 3, Broken: 1, SetAside: 2}); err != nil {
+	if err := printStatus(&idle, "/home/me/.candela", control.Status{Running: true, Alerts: 3, Broken: 1, SetAside: 2}, cli.Paint{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  1 of them is broken: this version cannot evaluate it; candela alerts list says why\n", "  2 of them are set aside, because candela ended while it evaluated them; candela alerts list shows them\n"} {
@@ -115,7 +116,7 @@ func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
 	}
 	for n, want := range map[int]string{1: "nothing evaluates 1 of them: its venue is not set up", 2: "nothing evaluates 2 of them: their venues are not set up"} {
 		var out bytes.Buffer
-		if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, NotEvaluated: n}); err != nil {
+		if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, NotEvaluated: n}, cli.Paint{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "3 alerts waiting.\n  "+want) {
@@ -128,7 +129,7 @@ func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
 func TestPrintStatus_CountsScriptsThatAreLate(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, ScriptBars: 1, ScriptsLate: 5, ScriptsSkipped: 2}); err != nil {
+	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, ScriptBars: 1, ScriptsLate: 5, ScriptsSkipped: 2}, cli.Paint{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "3 alerts waiting.\n  1 bar waits for scripts; scripts were late 5 times, and 2 bars they never saw\n"; !strings.Contains(out.String(), want) {

@@ -44,7 +44,7 @@ func listStrategies(ctx context.Context, in cli.Call) error {
 		_, err := fmt.Fprintln(in.Stdout, "No strategy is proposed or runs.")
 		return err
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tNAME\tSTATE\tSYMBOL\tINTERVAL\tHOLDS\tNET\tTRADES\tWANTED")
 	for i := range all {
 		v := &all[i]
@@ -111,7 +111,7 @@ func strategyDrift(ctx context.Context, in cli.Call) error {
 	if asJSON {
 		return cli.PrintJSON(in.Stdout, is)
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(what, cause string, amount decimal.Decimal) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t\n", what, strings.ReplaceAll(cause, "_", " "), amount.StringFixed(2))
 	}

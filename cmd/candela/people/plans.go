@@ -23,7 +23,7 @@ func checkPlans(_ context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "plan")
 	for _, l := range plans.Limits("") {
 		fmt.Fprint(w, "\t", l.Key)

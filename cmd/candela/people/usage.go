@@ -57,7 +57,7 @@ func ownerUsage(_ context.Context, in cli.Call, cfg *config.Config, f ownerFlags
 	if f.json {
 		return nil
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tCALLS\tFAILED\tPROCESSOR SECONDS")
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
 		sum := sums[id]

@@ -213,12 +213,13 @@ func (q *question) run(ctx context.Context, in cli.Call, args []string) (*app.Re
 	if err != nil {
 		return nil, err
 	}
-	var shown func(done, total int, message string)
-	if !q.quiet {
-		shown = progressOn(in.Stderr)
+	shown, finish := progressOn(in.Stderr)
+	if q.quiet {
+		shown, finish = nil, func() {}
 	}
 	read := func(l ta.Library) (research.Question, error) { return q.read(l, q.words) }
 	found, err := app.RunResearch(ctx, cfg, in.Deps, read, shown)
+	finish()
 	if err != nil {
 		return nil, err
 	}
@@ -272,30 +273,20 @@ func writeOut(path string, data []byte, stdout io.Writer) error {
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // G306: the umask decides who may read a report
 }
 
-// progressOn shows how far a command is: in one line of a terminal, otherwise in a line
+// progressOn shows how far a command is: in one line of a terminal, which finish erases, otherwise in a line
 // every ten seconds.
-func progressOn(w io.Writer) func(done, total int, message string) {
+func progressOn(w io.Writer) (show func(done, total int, message string), finish func()) {
 	const every = 10 * time.Second
-	file, ok := w.(*os.File)
-	var last time.Time
-	if ok {
-		info, err := file.Stat()
-		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
+	if cli.Terminal(w) {
+		return func(done, total int, message string) {
+			fmt.Fprintf(w, "\r\033[K%3d %%  %s", 100*done/max(total, 1), message)
+		}, func() { fmt.Fprint(w, "\r\033[K") }
 	}
-	if !ok {
-		last = time.Now() // what ends within ten seconds needs no line
-	}
-	return func(done, total int, message string) {
-		switch {
-		case ok:
-			end := ""
-			if done >= total {
-				end = "\n"
-			}
-			fmt.Fprintf(w, "\r\033[K%3d %%  %s%s", 100*done/max(total, 1), message, end)
-		case time.Since(last) >= every:
+	last := time.Now() // what ends within ten seconds needs no line
+	return func(_, _ int, message string) {
+		if time.Since(last) >= every {
 			last = time.Now()
 			fmt.Fprintln(w, message)
 		}
-	}
+	}, func() {}
 }

@@ -51,7 +51,7 @@ func checkPolicy(ctx context.Context, in cli.Call) error {
 	if err := compareRunning(ctx, in.Stdout, cfg.Home, p); err != nil {
 		return err
 	}
-	return explain(in.Stdout, p)
+	return explain(cli.Fit(in.Stdout), p)
 }
 
 // compareRunning prints whether a policy is that of the program that runs in a state directory.

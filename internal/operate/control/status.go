@@ -93,6 +93,7 @@ type PositionStatus struct {
 	Entry      string `json:"entry_price"`
 	Current    string `json:"current_price,omitempty"` // "" while no price is known
 	Unrealized string `json:"unrealized_pnl,omitempty"`
+	Currency   string `json:"currency,omitempty"` // of the prices; "" when unknown
 
 	Plan        []string `json:"plan,omitempty"`                  // what should protect it, a text for each line
 	WithoutStop string   `json:"quantity_without_stop,omitempty"` // that no open stop would close

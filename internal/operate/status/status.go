@@ -102,6 +102,7 @@ func Position(p order.PricedPosition, open []order.Order) control.PositionStatus
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
 	}
+	one.Currency = order.QuoteOf(p.Symbol, p.Base)
 	one.Stake = p.Stake()
 	open = slices.DeleteFunc(slices.Clone(open), func(o order.Order) bool { return o.Symbol != p.Symbol })
 	if naked := order.WithoutStop(p.Quantity, open); naked.IsPositive() {
