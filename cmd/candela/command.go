@@ -34,7 +34,7 @@ func allCommands() []command {
 	return []command{
 		{"Use", "", "", "", "", runMode},
 		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", demoHelp, showDemo},
-		{"Use", "version", "", "Print the version and build details", "", printVersion},
+		{"Use", "version", "[--check]", "Print the version and build details", versionHelp, printVersion},
 		{"Use", "script", "COMMAND", "Check Pine scripts, and list, add or remove stored ones", scriptHelp, research.Script()},
 		{"Research", "backtest", "SYMBOL INTERVAL [flags]", "Run rules or a Pine strategy over past bars", backtestHelp, research.Backtest},
 		{"Research", "test-alert", "SYMBOL INTERVAL [flags]", "Show when an alert would have fired, and what followed", testAlertHelp, research.TestAlert},
@@ -160,12 +160,4 @@ func testSinks(ctx context.Context, in cli.Call) error {
 		return fmt.Errorf("%d of %d receivers did not accept the test message", failed, len(answers))
 	}
 	return nil
-}
-
-func printVersion(_ context.Context, in cli.Call) error {
-	if len(in.Args) > 0 {
-		return fault.Field("version", strings.Join(in.Args, " "), "no arguments")
-	}
-	_, err := fmt.Fprintln(in.Stdout, "candela", in.Version)
-	return err
 }

@@ -91,6 +91,15 @@ Flags:
 Example:
   candela demo --output tour.png
 `
+	versionHelp = `
+Flags:
+  --check         ask the repository which release is the newest; nothing is sent but the question,
+                  and candela never asks by itself
+  --from ADDRESS  of the repository, if it is another one
+
+Example:
+  candela version --check
+`
 	doctorHelp = `
 Checks the configuration, and the running server as its clients see it. Each problem comes
 with a suggested fix. Pass the same flags as to the server. Exits with 1 if it finds a problem.
