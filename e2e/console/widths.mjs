@@ -14,7 +14,8 @@ const paths = ["/", "/orders", "/orders?since=all", "/trades", "/approvals", "/a
 const singles = { "/orders?since=all": 'a[href^="/console/orders/"]:not([href*="cancel"])', "/alerts": 'td a[href^="/console/alerts/"]', "/clients": 'a[href^="/console/clients/"]', "/strategies": 'a[href^="/console/strategies/"]' };
 
 // measure runs in the page and lists what is wrong with how it fits.
-function measure() {
+async function measure() {
+  for (let frame = 0; frame < 4 && document.querySelector("#chart canvas"); frame++) await new Promise((drawn) => requestAnimationFrame(drawn)); // a chart is laid out in frames
   const all = [];
   const name = (e) => `${e.localName}${e.id && `#${e.id}`}${[...e.classList].map((c) => `.${c}`).join("")} "${e.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}"`;
   const wide = document.documentElement.scrollWidth - innerWidth;
@@ -26,6 +27,11 @@ function measure() {
     const over = e.scrollWidth - e.clientWidth;
     if (over > 1) all.push(`${name(e)} is ${over} px wider than its place`);
   }
+  const rows = [...document.querySelectorAll("#chart table > tr")].map((e) => e.getBoundingClientRect()); // panes, and a border between two
+  document.querySelectorAll("#chart .legend").forEach((e, i) => {
+    const pane = rows[2 * i], { top } = e.getBoundingClientRect();
+    if (pane && (top < pane.top || top > pane.bottom)) all.push(`the legend ${name(e)} is outside its pane`);
+  });
   for (const bar of document.querySelectorAll(".top, .head, .panel > header, .filters, .cbar, .kpis, td, dd")) {
     const parts = [...bar.children].flatMap((e) => (getComputedStyle(e).display === "contents" ? [...e.children] : [e])).filter((e) => stands(e) && getComputedStyle(e).position === "static" && getComputedStyle(e).display !== "inline");
     const boxes = parts.map((e) => e.getBoundingClientRect());

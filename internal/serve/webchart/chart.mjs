@@ -51,7 +51,7 @@ export class View {
     this.levels = {}
     this.cursor = null
     element.addEventListener('keydown', (e) => this.#key(e))
-    this.observer = new ResizeObserver(() => this.#place())
+    this.observer = new ResizeObserver(() => this.#placed())
     this.observer.observe(element)
   }
 
@@ -160,7 +160,7 @@ export class View {
       this.#placeLevels()
     })
     this.#legend(n - 1)
-    requestAnimationFrame(() => requestAnimationFrame(() => this.#place()))
+    this.#placed()
   }
 
   #options() {
@@ -441,6 +441,9 @@ export class View {
     }
     this.legends.forEach((l, k) => l.element.replaceChildren(...rows[k]))
   }
+
+  // The library gives its panes their heights in the next frame.
+  #placed() { requestAnimationFrame(() => requestAnimationFrame(() => this.#place())) }
 
   #place() {
     if (!this.chart) return
