@@ -198,7 +198,9 @@ func (m *Group) sendHeartbeat(ctx context.Context) error {
 	_, err = m.table.Write(ctx, conn.Change{Subject: m.subject(m.id), Data: data, TTL: heartbeatTTL})
 	if err == nil {
 		m.lastAcked.Store(time.Now().UnixNano())
-		m.table.Heard()
+		if !m.inactive.Load() { // one that starts serves nobody who would wait
+			m.table.Heard()
+		}
 	}
 	return err
 }
