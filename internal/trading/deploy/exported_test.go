@@ -83,7 +83,7 @@ func (d denials) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if err, is := a.Value.Any().(error); is && strings.HasPrefix(r.Message, "order of a strategy") {
 			rule, _, _ := strings.Cut(err.Error(), ":")
-			d[rule]++
+			d[strings.TrimRight(strings.Fields(rule)[0], ",")]++
 		}
 		return true
 	})

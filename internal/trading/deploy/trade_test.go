@@ -41,6 +41,7 @@ type account struct {
 func unlimited() guard.Policy {
 	policy, off := guard.Default(), guard.Limit{Off: true}
 	policy.MaxOrderNotional, policy.MaxSymbolExposure, policy.MaxExposure, policy.RestingBandPct, policy.MaxDailyNotional, policy.PriceBandPct = off, off, off, off, off, off
+	policy.MaxDailyLoss, policy.MinStopDistancePct, policy.AllowWiderStop = off, off, true
 	return policy
 }
 
