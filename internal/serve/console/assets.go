@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"candela/internal/serve/webchart"
-	"candela/lib/chart/webfont"
 )
 
 //go:embed static
@@ -47,10 +46,8 @@ func loadAssets() assets {
 		sum.Write(plain)
 		all.files["lightweight-charts.js"] = asset{kind: kindOf(".js"), plain: plain, packed: webchart.Library()}
 	}
-	for name, weight := range map[string]webfont.Weight{"roboto.woff": webfont.Regular, "roboto-medium.woff": webfont.Medium} {
-		if font, err := webfont.WOFF(weight); err == nil { // without it pages use a font of the machine
-			all.files[name] = asset{kind: webfont.Kind, plain: font}
-		}
+	for name, font := range webchart.Fonts() {
+		all.files[name] = asset{kind: kindOf(name), plain: font}
 	}
 	all.version = hex.EncodeToString(sum.Sum(nil)[:6])
 	return all
@@ -62,6 +59,8 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".js", ".mjs":
 		return "text/javascript; charset=utf-8"
+	case ".woff":
+		return "font/woff"
 	case ".svg":
 		return "image/svg+xml"
 	}

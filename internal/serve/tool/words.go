@@ -3,10 +3,9 @@ package tool
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
 
 	"candela/internal/work/research"
+	"candela/internal/work/wording"
 	"candela/lib/ta"
 )
 
@@ -44,29 +43,11 @@ func (fs args) readWords(words []Word) error {
 		}
 		raw := w.JSON
 		if i := fs.find(w.Name); raw == nil && i >= 0 {
-			raw = wordValue(fs[i].schema.Type, w.Text)
+			raw = wording.OfWord(fs[i].schema.Type, w.Text)
 		}
 		if err := fs.readOne(given, w.Name, raw); err != nil {
 			return err
 		}
 	}
 	return fs.missing(given)
-}
-
-// wordValue is a text as the reader of an argument takes it: a number if it is one, the words between commas and
-// spaces of a list, and otherwise a text.
-func wordValue(kind, text string) json.RawMessage {
-	switch kind {
-	case "integer", "number":
-		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
-			return json.RawMessage(text)
-		}
-	case "array":
-		quoted := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
-		for i, word := range quoted {
-			quoted[i] = quote(word)
-		}
-		return json.RawMessage("[" + strings.Join(quoted, ",") + "]")
-	}
-	return json.RawMessage(quote(text))
 }

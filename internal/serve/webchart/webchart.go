@@ -1,5 +1,5 @@
-// Package webchart holds what draws a chart in a browser: our module, and the library it
-// uses, if the program was built with it.
+// Package webchart holds what draws a chart in a browser: our module, the typeface, and the
+// library it uses, if the program was built with it.
 //
 // The library is not in the repository. web/bring gets the version named here from the
 // package registry and puts it into lib; a build without that step has none, and its pages
@@ -12,6 +12,8 @@ import (
 	"embed"
 	"fmt"
 	"io"
+
+	"candela/lib/chart/webfont"
 )
 
 // The library: its version, its file in the package of the registry, and the hash of that
@@ -76,4 +78,15 @@ func Script() ([]byte, error) {
 		return nil, fmt.Errorf("unpack the chart library: %w", err)
 	}
 	return data, nil
+}
+
+// Fonts returns the typeface of the pictures by the names of its files. Without one, pages use a font of the machine.
+func Fonts() map[string][]byte {
+	all := make(map[string][]byte)
+	for name, weight := range map[string]webfont.Weight{"roboto.woff": webfont.Regular, "roboto-medium.woff": webfont.Medium} {
+		if font, err := webfont.WOFF(weight); err == nil {
+			all[name] = font
+		}
+	}
+	return all
 }

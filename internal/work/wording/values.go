@@ -3,6 +3,7 @@ package wording
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -76,3 +77,21 @@ func Misplaced(at, name string) error {
 func echo(text string) string { return fault.Truncate(text, maxEcho) }
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
+
+// OfWord is a text as the reader of an argument takes it: a number if it is one, the words between commas and
+// spaces of a list, and otherwise a text.
+func OfWord(kind, text string) json.RawMessage {
+	switch kind {
+	case "integer", "number":
+		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	case "array":
+		quoted := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+		for i, word := range quoted {
+			quoted[i] = quote(word)
+		}
+		return json.RawMessage("[" + strings.Join(quoted, ",") + "]")
+	}
+	return json.RawMessage(quote(text))
+}
