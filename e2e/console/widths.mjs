@@ -7,6 +7,7 @@ import { consent, launch, visitor } from "./browser.mjs";
 
 const [base] = process.argv.slice(2);
 const widths = [320, 390, 768, 1024, 1280, 1366, 1440, 1920, 2560];
+const few = [320, 768, 1280, 1366]; // each on one side of where the layout changes
 const heights = { 320: 568, 390: 844, 768: 1024, 1024: 768, 1280: 720, 1366: 768 };
 const paths = ["/", "/orders", "/orders?since=all", "/trades", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume",
   "/clients/revoke-all", "/chart/BTCUSDT", "/chart?symbol=BTCUSDT&indicators=ema_cross,rsi", "/alerts/new", "/scripts", "/scripts/ema_cross", "/strategies", "/backtests/none"];
@@ -45,15 +46,17 @@ async function measure() {
   return all;
 }
 
+const long = process.env.LONGTEST === "1";
 const browser = await launch();
 const bad = new Map();
 let measured = 0;
 
-// fits measures the page that is open at every width, dark and light.
-async function fits(page, what, schemes) {
-  for (const width of widths) {
+// fits measures the page that is open at every width in the dark, and at a few in the light; at a few only if most
+// of it was measured in another form. The long form measures everything.
+async function fits(page, what, again) {
+  for (const width of again && !long ? few : widths) {
     await page.setViewportSize({ width, height: heights[width] ?? 900 });
-    for (const colorScheme of schemes) {
+    for (const colorScheme of long || (!again && few.includes(width)) ? ["dark", "light"] : ["dark"]) {
       await page.emulateMedia({ colorScheme });
       measured++;
       for (const one of await page.evaluate(measure)) {
@@ -63,7 +66,6 @@ async function fits(page, what, schemes) {
   }
 }
 
-const long = process.env.LONGTEST === "1";
 const forms = { "served font": {}, "no font": { font: false }, "no script": { javaScriptEnabled: false } };
 const only = process.env.E2E_PAGES?.split(",");
 for (const [form, { font = true, ...options }] of Object.entries(forms)) {
@@ -74,7 +76,7 @@ for (const [form, { font = true, ...options }] of Object.entries(forms)) {
     await page.goto(base + path);
     if (font && options.javaScriptEnabled !== false) assert.ok(await page.evaluate(() => document.fonts.ready.then((all) => all.check("14px Roboto") && [...all].some((f) => f.status === "loaded"))), `${path}: the served font is not used`);
     if (path.startsWith("/console/chart") && options.javaScriptEnabled !== false) await page.waitForSelector("#chart canvas");
-    await fits(page, `${form} ${path.split("?client_id")[0]}`, long || form === "served font" ? ["dark", "light"] : ["dark"]);
+    await fits(page, `${form} ${path.split("?client_id")[0]}`, form !== "served font");
   };
   for (const path of paths) {
     await open(`/console${path}`);
