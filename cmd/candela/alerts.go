@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"candela/cmd/candela/cli"
@@ -68,7 +67,7 @@ func listAlerts(ctx context.Context, in cli.Call, cfg *config.Config, f alertFla
 		_, err := fmt.Fprintln(in.Stdout, "No alert waits.")
 		return err
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "ID\tSTATE\tSET\tCONDITION")
 	for i := range all {
 		a := &all[i]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -35,7 +34,7 @@ func approvals(ctx context.Context, in cli.Call) error {
 		_, err := fmt.Fprintln(in.Stdout, "No order needs approval.")
 		return err
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "ORDER\tMODE\tWHAT\tVALUE\tUNTIL\tCLIENT (ITS OWN NAME)")
 	for _, p := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%q\n", p.ID, p.Mode, describe(p), p.Value, p.Expires.UTC().Format(time.DateTime+" MST"), p.Client)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"candela/cmd/candela/cli"
@@ -75,7 +74,7 @@ func listClients(ctx context.Context, in cli.Call) error {
 	if asJSON {
 		return cli.PrintJSON(in.Stdout, clients)
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "ID\tOWNER\tAPPROVED\tEXPIRES\tSURVIVES A RESTART\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
 	for _, c := range clients {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Owner, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, cli.ShortToken(c.Token), c.Name)

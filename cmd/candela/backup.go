@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -102,7 +101,7 @@ func printCopied(w io.Writer, done backup.Copied) error {
 
 // progress returns a function that shows the progress of a copy, nil without a terminal.
 func progress(w io.Writer) func(done, total int64) {
-	if !isTerminal(w) {
+	if !cli.Terminal(w) {
 		return nil
 	}
 	return func(done, total int64) {
@@ -117,16 +116,6 @@ func progress(w io.Writer) func(done, total int64) {
 // clearLine clears the current line. It uses spaces, because not every Windows console
 // supports escape sequences.
 const clearLine = "\r                                        \r"
-
-// isTerminal reports whether a stream is a character device. That includes the null device.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
 
 // migrateState copies the state to NATS servers or back.
 func migrateState(ctx context.Context, in cli.Call) error {
@@ -153,7 +142,7 @@ func migrateState(ctx context.Context, in cli.Call) error {
 			return err
 		}
 	}
-	table, all := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0), "Everything"
+	table, all := cli.Table(in.Stdout), "Everything"
 	for _, d := range done {
 		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d existed", d.What, d.Found, d.Copied, d.Found-d.Copied-d.Unreadable)
 		if d.Unreadable > 0 {
@@ -174,7 +163,7 @@ func migrateState(ctx context.Context, in cli.Call) error {
 
 // counting returns a function that shows the progress of a migration, nil without a terminal.
 func counting(w io.Writer) func(what string, done, total int) {
-	if !isTerminal(w) {
+	if !cli.Terminal(w) {
 		return nil
 	}
 	return func(what string, done, total int) {

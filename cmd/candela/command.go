@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"candela/cmd/candela/cli"
 	"candela/cmd/candela/people"
@@ -123,7 +122,7 @@ func printConfig(_ context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	for _, line := range cfg.Effective() {
 		value := strconv.Quote(line.Value)
 		if line.Boolean {
@@ -144,7 +143,7 @@ func testSinks(ctx context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	failed := 0
 	for _, a := range answers {
 		said := a.Text

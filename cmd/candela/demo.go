@@ -47,7 +47,7 @@ func showDemo(ctx context.Context, in cli.Call) error {
 			fmt.Fprintf(in.Stdout, "    %s %s\n", tool, arguments)
 		},
 	}
-	if isTerminal(in.Stderr) {
+	if cli.Terminal(in.Stderr) {
 		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
 		tour.Waiting = func(since time.Duration) {
 			fmt.Fprintf(in.Stderr, "\rwaiting for the alert: %d s", int(since.Seconds()))

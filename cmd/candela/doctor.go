@@ -25,7 +25,7 @@ func examine(ctx context.Context, in cli.Call) error {
 			printFinding(in.Stdout, f)
 		}
 	}}
-	if isTerminal(in.Stderr) {
+	if cli.Terminal(in.Stderr) {
 		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
 		options.Waiting = func(what string) { fmt.Fprintf(in.Stderr, "\r%s", what) }
 	}

@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/lib/fault"
@@ -113,12 +114,10 @@ func printOpen(ctx context.Context, in cli.Call, to *commands.Set, before map[st
 			open += a.Groups + a.Single - a.Protect
 		}
 		if open > 0 && s.Running && time.Since(began) < cancelWait {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(100 * time.Millisecond):
-				continue
+			if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+				return err
 			}
+			continue
 		}
 		for _, a := range s.Accounts {
 			if n := before[a.Account] - a.Groups - a.Single; n > 0 {

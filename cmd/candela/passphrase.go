@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"candela/cmd/candela/cli"
 )
 
 // readPassphrase reads a passphrase from stdin: twice and hidden from a terminal, otherwise
@@ -21,7 +23,7 @@ func readPassphrase(ctx context.Context, stdin io.Reader, prompt io.Writer) (str
 			defer show()
 			return askTwice(ctx, file, prompt)
 		}
-		if errors.Is(err, errors.ErrUnsupported) && isTerminal(file) {
+		if errors.Is(err, errors.ErrUnsupported) && cli.Terminal(file) {
 			fmt.Fprint(prompt, "Passphrase (visible): ")
 		}
 	}

@@ -44,7 +44,7 @@ func listStrategies(ctx context.Context, in cli.Call) error {
 		_, err := fmt.Fprintln(in.Stdout, "No strategy is proposed or runs.")
 		return err
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "ID\tNAME\tSTATE\tSYMBOL\tINTERVAL\tHOLDS\tNET\tTRADES\tWANTED")
 	for i := range all {
 		v := &all[i]

@@ -59,7 +59,7 @@ func newestRelease(ctx context.Context, from string) (string, error) {
 	if err != nil {
 		return "", fault.Field("--from", from, "the address of a repository, such as https://github.com/"+repository)
 	}
-	request.Header.Set("User-Agent", "candela") // without the version: who asks stays unknown
+	request.Header.Set("User-Agent", "candela") // the version is not sent: nobody needs to know it
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 )
 
@@ -20,6 +21,9 @@ func Fit(w io.Writer) io.Writer {
 	}
 	return FitTo(w, columns(file))
 }
+
+// Table returns a writer of tables that fit an output: cells end with tabs, and Flush writes them.
+func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(Fit(w), 0, 0, 2, ' ', 0) }
 
 // FitTo returns a writer that breaks lines at a width.
 func FitTo(w io.Writer, width int) io.Writer {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"candela/cmd/candela/cli"
@@ -91,7 +90,7 @@ func ofAll(run func(context.Context, cli.Call, *config.Config, ownerFlags) error
 }
 
 func listOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	if !f.json {
 		fmt.Fprintln(table, "ID\tSTATE\tPLAN\tFIRST SEEN\tLAST SEEN\tNAME")
 	}

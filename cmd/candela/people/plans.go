@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"candela/cmd/candela/cli"
 
@@ -23,7 +22,7 @@ func checkPlans(_ context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	w := cli.Table(in.Stdout)
 	fmt.Fprint(w, "plan")
 	for _, l := range plans.Limits("") {
 		fmt.Fprint(w, "\t", l.Key)

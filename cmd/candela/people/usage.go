@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"candela/cmd/candela/cli"
@@ -57,7 +56,7 @@ func ownerUsage(_ context.Context, in cli.Call, cfg *config.Config, f ownerFlags
 	if f.json {
 		return nil
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "ID\tCALLS\tFAILED\tPROCESSOR SECONDS")
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
 		sum := sums[id]

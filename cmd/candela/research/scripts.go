@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"candela/cmd/candela/cli"
 
@@ -47,7 +46,7 @@ func listScripts(_ context.Context, in cli.Call) error {
 		fmt.Fprintln(in.Stdout, "No scripts are stored. Add one with candela script add FILE.")
 		return nil
 	}
-	table := tabwriter.NewWriter(cli.Fit(in.Stdout), 0, 0, 2, ' ', 0)
+	table := cli.Table(in.Stdout)
 	fmt.Fprintln(table, "NAME\tVERSION\tBYTES")
 	for _, e := range all {
 		fmt.Fprintf(table, "%s\t%s\t%d\n", e.Name, e.Version, e.Bytes)

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,8 +48,10 @@ func loadAssets() assets {
 		sum.Write(plain)
 		all.files["lightweight-charts.js"] = asset{kind: kindOf(".js"), plain: plain, packed: webchart.Library()}
 	}
-	for name, font := range webchart.Fonts() {
-		all.files[name] = asset{kind: kindOf(name), plain: font}
+	fonts := webchart.Fonts()
+	for _, name := range slices.Sorted(maps.Keys(fonts)) {
+		sum.Write(fonts[name])
+		all.files[name] = asset{kind: kindOf(name), plain: fonts[name]}
 	}
 	all.version = hex.EncodeToString(sum.Sum(nil)[:6])
 	return all

@@ -97,9 +97,9 @@ func (d *Deployments) Pause(ctx context.Context, by, name string) (Deployment, e
 	})
 }
 
-// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. It may lose maxLoss
-// from then on, or what it might before if that is zero. Only the owner may: a face that calls it has checked that it acts
-// for the owner.
+// Resume lets a paused deployment go on: what it wanted at bars that have closed before is history. maxLoss
+// replaces what it may lose since its start, unless it is zero. Only the owner may: a face that calls it has checked that
+// it acts for the owner.
 func (d *Deployments) Resume(ctx context.Context, by, name string, maxLoss decimal.Decimal) (Deployment, error) {
 	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
 		if r.d.State != Paused {

@@ -56,14 +56,20 @@ func (o *outage) begin() {
 func (o *outage) over() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.stop()
+}
+
+// stop ends the wait for an answer, and reports whether there was one. The caller holds mu.
+func (o *outage) stop() bool {
 	if o.timer == nil {
-		return
+		return false
 	}
 	waited := o.timer.Stop()
 	o.timer = nil
 	if !waited { // the end of the context is under way at least
 		o.renew()
 	}
+	return true
 }
 
 // mayTry reports whether a request is the one that finds out whether the servers answer again.
@@ -85,13 +91,9 @@ func (o *outage) again() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.timer == nil {
-		return
+	if o.stop() {
+		o.timer = time.AfterFunc(o.after, o.end)
 	}
-	if !o.timer.Stop() {
-		o.renew()
-	}
-	o.timer = time.AfterFunc(o.after, o.end)
 }
 
 // context returns a context that ends when the servers are gone. Without a connection there are none.
