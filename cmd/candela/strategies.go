@@ -169,7 +169,10 @@ func howOf(args []string) (how strategies.How, rest []string, err error) {
 	case how.Close && keep:
 		err = fault.Field("--close", "--close and --keep", "one of them")
 	default:
-		how.Limits, err = strategies.LimitsOf(most, loss)
+		if how.Limits, err = strategies.LimitsOf(most, loss); err != nil {
+			f := fault.Of(err)
+			err = fault.Field("--"+strings.ReplaceAll(f.Field, "_", "-"), f.Value, f.Allowed)
+		}
 	}
 	how.Stage = stage
 	return how, rest, err
