@@ -25,24 +25,14 @@ var style string
 //go:embed app.mjs
 var module string
 
-// New returns the app.
-func New() (*mcp.App, error) {
-	// The page is put together when it is first read: most clients show no apps.
-	build := sync.OnceValues(Page)
-	if _, err := webchart.Script(); err != nil {
-		return nil, err
-	}
+// New returns the app. Its page is put together when it is first read: most clients show no apps, and the library is
+// large once it is unpacked.
+func New() *mcp.App {
 	return &mcp.App{
 		URI: uri, Name: "chart", Title: "Interactive chart", Tool: "generate_chart",
 		Description: "The chart of generate_chart: pan, zoom, live prices, and levels of alerts, orders and positions.",
-		Page: func() []byte {
-			data, err := build()
-			if err != nil {
-				return nil // not reached: New has read the library
-			}
-			return data
-		},
-	}, nil
+		Page:        sync.OnceValues(Page),
+	}
 }
 
 // Page returns the page with everything it needs. Without the library it shows the picture

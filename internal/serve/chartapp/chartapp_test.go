@@ -56,11 +56,9 @@ func TestPage_CallsTheChartAlone(t *testing.T) {
 
 func TestNew_BindsTheTool(t *testing.T) {
 	t.Parallel()
-	app, err := chartapp.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if app.URI != "ui://candela/chart" || app.Tool != "generate_chart" || len(app.Callable) != 0 || len(app.Page()) == 0 {
-		t.Errorf("%+v", app)
+	app := chartapp.New()
+	page, err := app.Page()
+	if err != nil || app.URI != "ui://candela/chart" || app.Tool != "generate_chart" || len(app.Callable) != 0 || len(page) == 0 {
+		t.Errorf("%+v, %v", app, err)
 	}
 }

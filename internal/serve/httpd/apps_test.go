@@ -18,7 +18,7 @@ func TestApps_SessionSaysWhoShowsThem(t *testing.T) {
 	t.Parallel()
 	server, err := mcp.NewServer(mcptest.Toolbox{}, mcp.Config{
 		Name: "candela", Log: slog.New(slog.DiscardHandler),
-		App: &mcp.App{URI: "ui://test/page", Name: "page", Page: func() []byte { return []byte("page") }},
+		App: &mcp.App{URI: "ui://test/page", Name: "page", Page: func() ([]byte, error) { return []byte("page"), nil }},
 	})
 	if err != nil {
 		t.Fatal(err)

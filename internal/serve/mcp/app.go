@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,9 +26,9 @@ type App struct {
 	Name        string
 	Title       string
 	Description string
-	Page        func() []byte // the page, one HTML file; must be safe for concurrent use
-	Tool        string        // the tool whose results it shows
-	Callable    []string      // further tools that the page may call; all others are for the model alone
+	Page        func() ([]byte, error) // the page, one HTML file; must be safe for concurrent use
+	Tool        string                 // the tool whose results it shows
+	Callable    []string               // further tools that the page may call; all others are for the model alone
 }
 
 // appServer holds what clients that show apps get instead of the common answers.
@@ -145,8 +146,9 @@ func (s *Server) AppsSession(body rpc.Body, id string) (string, bool) {
 // apps.
 func IsAppsSession(id string) bool { return strings.HasSuffix(id, appsSession) }
 
-// appendLegacy answers what differs for clients that show apps, and reports whether it did.
-func (a *appServer) appendLegacy(dst []byte, m rpc.Message) (_ []byte, _ *rpc.Error, done bool) {
+// appendApps answers what differs for clients that show apps, and reports whether it did.
+func (j *Job) appendApps(ctx context.Context, dst []byte, m rpc.Message) (_ []byte, _ *rpc.Error, done bool) {
+	a := j.server.apps
 	switch m.Method {
 	case methodListTools:
 		return appendConstant(dst, m, a.list)
@@ -159,7 +161,8 @@ func (a *appServer) appendLegacy(dst []byte, m rpc.Message) (_ []byte, _ *rpc.Er
 		if uri != a.app.URI {
 			return dst, unknownResource(uri), true
 		}
-		return a.appendPage(dst, m, "{", ""), nil, true
+		dst, failure := j.appendPage(ctx, dst, m, "{", "")
+		return dst, failure, true
 	}
 	return dst, nil, false
 }
@@ -173,12 +176,21 @@ func appendConstant(dst []byte, m rpc.Message, result json.RawMessage) ([]byte, 
 
 // appendPage appends the result of resources/read. The page needs no other host, and says
 // so: the lists of domains are empty.
-func (a *appServer) appendPage(dst []byte, m rpc.Message, open, end string) []byte {
+func (j *Job) appendPage(ctx context.Context, dst []byte, m rpc.Message, open, end string) ([]byte, *rpc.Error) {
+	app := j.server.apps.app
+	var page []byte
+	failure := j.server.guarded(ctx, j.from, m.Method, func() (err error) {
+		page, err = app.Page()
+		return err
+	})
+	if failure != nil {
+		return dst, failure
+	}
 	dst = append(rpc.AppendResultOpen(dst, m.ID), open...)
 	dst = append(dst, `"contents":[{"uri":`...)
-	dst = strictjson.AppendString(dst, a.app.URI)
+	dst = strictjson.AppendString(dst, app.URI)
 	dst = append(dst, `,"mimeType":"`+pageMIME+`","text":`...)
-	dst = strictjson.AppendString(dst, a.app.Page())
+	dst = strictjson.AppendString(dst, page)
 	dst = append(dst, `,"_meta":{"ui":{"csp":{"connectDomains":[],"resourceDomains":[]},"prefersBorder":true}}}]`...)
-	return append(append(dst, end...), '}', '}')
+	return append(append(dst, end...), '}', '}'), nil
 }

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func appServer(t *testing.T, modern, app bool) *mcp.Server {
 	if app {
 		cfg.App = &mcp.App{
 			URI: "ui://test/page", Name: "page", Tool: mcptest.Toolbox{}.Tools()[0].Name,
-			Page: func() []byte { return []byte("<!doctype html><p>\"page\"") },
+			Page: func() ([]byte, error) { return []byte("<!doctype html><p>\"page\""), nil },
 		}
 	}
 	server, err := mcp.NewServer(mcptest.Toolbox{}, cfg)
@@ -51,6 +52,26 @@ func appServer(t *testing.T, modern, app bool) *mcp.Server {
 		t.Fatal(err)
 	}
 	return server
+}
+
+// A page that cannot be put together is an error of the request that asked for it.
+func TestApp_BrokenPage(t *testing.T) {
+	t.Parallel()
+	server, err := mcp.NewServer(mcptest.Toolbox{}, mcp.Config{
+		Name: "candela", Version: "test", Modern: true, Log: slog.New(slog.DiscardHandler),
+		App: &mcp.App{URI: "ui://test/page", Name: "page", Page: func() ([]byte, error) { return nil, errors.New("damaged") }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range []string{
+		`{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"ui://test/page"}}`,
+		modernRequest("resources/read", `"uri":"ui://test/page",`, appsCapability),
+	} {
+		if got := askAs(t, server, request, true); !strings.Contains(got, `"error":{"code":-32603`) || strings.Contains(got, "damaged") {
+			t.Errorf("%s\n%s", request, got)
+		}
+	}
 }
 
 func askAs(t *testing.T, s *mcp.Server, message string, apps bool) string {

@@ -199,7 +199,7 @@ func (j *Job) dispatchModern(ctx context.Context, dst []byte, m rpc.Message, lin
 		switch {
 		case m.Method != methodReadResource:
 		case uri == apps.app.URI:
-			return apps.appendPage(dst, m, string(s.as.open), `,"ttlMs":`+strconv.Itoa(listTTL)+`,"cacheScope":"private"`), nil
+			return j.appendPage(ctx, dst, m, string(s.as.open), `,"ttlMs":`+strconv.Itoa(listTTL)+`,"cacheScope":"private"`)
 		case s.resources == nil:
 			return dst, unknownResource(uri)
 		}

@@ -290,7 +290,7 @@ func (j *Job) appendLegacy(ctx context.Context, dst []byte, m rpc.Message, line 
 	}
 	s := j.server
 	if s.apps != nil && j.from.Apps {
-		if dst, failure, done := s.apps.appendLegacy(dst, m); done {
+		if dst, failure, done := j.appendApps(ctx, dst, m); done {
 			return dst, failure
 		}
 	}
