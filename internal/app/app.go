@@ -73,6 +73,7 @@ type Runtime struct {
 	shelf *scripts.Shelf // the owner's scripts; nil without a state directory
 
 	scriptMemory *budget.Pool // what all scripts share; nil for commands
+	streams      *ta.Streams  // of scans and previews of alerts
 
 	// greeting is what the owner's terminal shows once the server listens; nil for commands.
 	greeting *string
@@ -84,7 +85,7 @@ type Runtime struct {
 // part of a service fails. Stopping a service through ctx is not an error.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	deps.Stderr = &lines{to: deps.Stderr}
-	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr), scriptMemory: newScriptMemory()}
+	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr), scriptMemory: newScriptMemory(), streams: ta.NewStreams(maxStreams)}
 	if cfg.Home != "" {
 		rt.shelf = openScripts(cfg)
 	}

@@ -17,6 +17,9 @@ const (
 // newScriptMemory returns the memory that all scripts share.
 func newScriptMemory() *budget.Pool { return budget.NewPool(ScriptMemory, OwnerScriptMemory) }
 
+// maxStreams bounds what is kept of the indicators of scans and previews, in bytes.
+const maxStreams = 8 << 20
+
 // openScripts returns the stored scripts of the state directory.
 func openScripts(cfg *config.Config) *scripts.Shelf {
 	return scripts.Open(cfg.Home, modeOf(cfg).scripts, pine.Compile)

@@ -83,7 +83,7 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 	t.engine = engine.New(engine.Config{
 		Store: store, Data: t.bars.Service,
 		Feed:    feed.NewHub(t.bars.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
-		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Suspended: limits.Suspended(), Limit: limits.Alerts(),
+		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Streams: rt.streams, Suspended: limits.Suspended(), Limit: limits.Alerts(),
 		Evaluations: evaluations,
 	})
 	t.bars.engine = t.engine

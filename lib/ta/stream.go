@@ -310,7 +310,7 @@ type Stream struct {
 func (s *Stream) Warm(b *market.Bars) {
 	detect, from := s.detect, 0
 	s.row.warming, s.detect = true, nil // it has no state
-	if last := b.Len() - 1; s.pass != nil && last > 0 {
+	if last := b.Len() - 1; s.pass != nil && last > 0 && s.past.Mem()[0] == 0 {
 		head := b.Slice(0, last)
 		s.pass(&head)
 		s.past.Mem()[0] += float64(last)

@@ -13,6 +13,7 @@ import (
 	"candela/internal/kit/budget"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // maxMissed bounds the bars of one interval that are read to backfill a price. Older
@@ -163,7 +164,8 @@ type loadedBars struct {
 	scripts        []missedScript // that are still to evaluate them
 	longer         []*loadedBars  // of longer intervals
 
-	run func() *budget.Run // what scripts may hold; nil for no bound
+	run     func() *budget.Run // what scripts may hold; nil for no bound
+	streams *ta.Streams        // see Config
 }
 
 // missedScript is a script that is to evaluate the bars of a load from one of them on.
@@ -194,7 +196,7 @@ func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, reques
 		n--
 		h.forming, h.hasForming = set.Bars.At(n), true
 	}
-	h.closed = set.Bars.Slice(0, n)
+	h.closed = set.Closed()
 	h.firstEvaluated = n
 	return h
 }
@@ -233,6 +235,7 @@ func (h *loadedBars) evaluateAll(all []alert.Group, from int64, pause func() err
 			env.Budget = run
 		}
 		ev := evaluate.New(w.Selection, env)
+		ev.Share(h.streams)
 		h.evaluators[w.Key] = ev
 		if w.Longer == 0 {
 			first[k] = h.firstToEvaluate(ev, from)

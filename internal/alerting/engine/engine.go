@@ -60,7 +60,7 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config holds the dependencies of an engine. All but Observe, Suspended, Limit, Scripts and Depth are required.
+// Config holds the dependencies of an engine. All but Observe, Suspended, Limit, Scripts, Streams and Depth are required.
 type Config struct {
 	Store Store
 	Data  Data
@@ -83,6 +83,8 @@ type Config struct {
 	Limit func(owner principal.Owner) (alerts, symbols int)
 	// Scripts is the memory that the scripts of alerts share with all others; nil for no bound.
 	Scripts *budget.Pool
+	// Streams keeps what indicators have seen of bars that previews evaluate; nil for nowhere.
+	Streams *ta.Streams
 	// Evaluations records which scripts are evaluated; nil for nowhere.
 	Evaluations Evaluations
 	// Depth is the least number of bars in a rolling window; 1500 when 0.

@@ -126,6 +126,7 @@ func (h *loadedBars) anchored() (earliest time.Time) {
 // of alerts.
 func (e *Engine) previewAll(ctx context.Context, owner principal.Owner, got *loadedBars, all []alert.Group, from int64) {
 	got.findFirst(from)
+	got.streams = e.cfg.Streams
 	pause := func() error { return nil }
 	if slices.ContainsFunc(all, func(g alert.Group) bool { return alert.UsesScript(g.Selection) }) {
 		held, done, err := e.scriptTurns.Hold(ctx, string(owner), "preview")

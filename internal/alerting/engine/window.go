@@ -75,7 +75,9 @@ func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
 	}
 	bars := copyOf(w.closed.Tail(total-1), 1)
 	bars.Append(w.forming)
-	return marketdata.BarSet{
+	set := marketdata.BarSet{
 		Symbol: r.Symbol, Instrument: r.Symbol, Provider: w.listing.symbol.Venue, Bars: bars, Calendar: w.listing.calendar, Forming: true, Live: true, AsOf: w.asOf, Facts: w.listing.facts,
-	}, true
+	}
+	set.Share(w.closed.Tail(total - 1))
+	return set, true
 }

@@ -19,10 +19,11 @@ type Evaluator struct {
 	history   ta.History
 	inner     *ta.Stream // nil before the first bar, and for indicators that revise past values
 	began     ta.Beginning
-	muted     bool  // nobody reads the signals
-	at        int64 // the last bar of inner
-	reported  int64 // the first bar of inner, when its failure was returned
-	newest    int64 // the last bar of Newest
+	shared    *ta.Streams // nil for none
+	muted     bool        // nobody reads the signals
+	at        int64       // the last bar of inner
+	reported  int64       // the first bar of inner, when its failure was returned
+	newest    int64       // the last bar of Newest
 	row       alert.Row
 }
 
@@ -70,6 +71,10 @@ func (s *Evaluator) Newest(bars *market.Bars) *alert.Row {
 	}
 	return &s.row
 }
+
+// Share lets the evaluator go on from what others have computed over bars in the same memory, for bars that are
+// asked about again. It must be called before the first bar; nil is as if it was not.
+func (s *Evaluator) Share(streams *ta.Streams) { s.shared = streams }
 
 // Mute says that nobody reads the signals. It must be called before the first bar.
 func (s *Evaluator) Mute() { s.muted = true }
@@ -130,7 +135,7 @@ func (s *Evaluator) start(past *market.Bars) bool {
 		row := s.inner.Row()
 		s.row = alert.Row{Values: row.Values, Prev: row.Prev}
 	}
-	if s.inner.Warm(past); s.muted {
+	if s.shared.Warm(s.inner, s.selection, s.env, past); s.muted {
 		s.inner.Mute()
 	}
 	return true

@@ -145,6 +145,25 @@ type BarSet struct {
 	// Facts has what the venue says about the instrument if the request wants it; otherwise
 	// only the symbol.
 	Facts market.Facts
+
+	closed market.Bars // see Closed; empty if they are a part of Bars
+}
+
+// Share says that the closed bars of a set whose last bar forms are these, in memory that is shared with other sets.
+func (s *BarSet) Share(closed market.Bars) { s.closed = closed }
+
+// Closed returns the closed bars of the set. Where they can, the sets of one series share their memory: bars that
+// begin at the same place are then the same.
+func (s *BarSet) Closed() market.Bars {
+	n := s.Bars.Len()
+	switch {
+	case !s.Forming:
+	case s.closed.Len() == n-1:
+		return s.closed
+	default:
+		n--
+	}
+	return s.Bars.Slice(0, n)
 }
 
 // Service serves bars. It is safe for concurrent use.
@@ -345,6 +364,9 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	set := BarSet{
 		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
 		Forming: running, Cut: cut, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.builtFrom, Synthetic: h.synthetic,
+	}
+	if running && r.End == 0 {
+		set.Share(h.closed.Tail(bars.Len() - 1))
 	}
 	if h.synthetic {
 		set.Symbol = market.Symbol{Name: h.name}

@@ -48,6 +48,7 @@ type Config struct {
 	Version  string             // of the program: the id of a back-test depends on it
 	Rates    Rates              // funding rates of perpetual futures; nil for none
 	Limit    *run.Limit         // of runs that go on, with those of others; nil for one of its own
+	Streams  *ta.Streams        // of the indicators of scans; nil for none
 }
 
 // Research answers questions about the past. It is safe for concurrent use.

@@ -127,7 +127,7 @@ func (r *Research) scan(ctx context.Context, caller principal.Caller, q *Scan) (
 		if err == nil {
 			run := r.Charting.Turns.Run(limited, caller, scripts)
 			err = r.Charting.Turns.Study(limited, caller, run, func(context.Context) error {
-				return found.judge(&q.Question, q.Symbols[i], set, longer.Take(q.Symbols[i]), run)
+				return found.judge(&q.Question, q.Symbols[i], set, replay.Where{Run: run, Longer: longer.Take(q.Symbols[i]), Streams: r.Streams})
 			})
 		}
 		if err != nil {
@@ -142,20 +142,17 @@ func (r *Research) scan(ctx context.Context, caller principal.Caller, q *Scan) (
 }
 
 // judge evaluates the question over the closed bars of a symbol.
-func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet, longer map[market.Interval]*market.Bars, run *budget.Run) error {
-	n := set.Bars.Len()
-	if set.Forming {
-		n--
-	}
+func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet, w replay.Where) error {
+	closed := set.Closed()
 	switch {
 	case set.Stale:
 		return fault.Unreachable(nil, 0, "%s does not answer", set.Provider)
-	case n == 0:
+	case closed.Len() == 0:
 		s.skipped = append(s.skipped, ScanFailure{Symbol: symbol.String(), Why: "no_history"})
 		return nil
 	}
-	closed := set.Bars.Slice(0, n)
-	row, err := q.Look(&closed, replay.Where{Calendar: set.Calendar, Facts: set.Facts, Run: run, Longer: longer})
+	w.Calendar, w.Facts = set.Calendar, set.Facts
+	row, err := q.Look(&closed, w)
 	if err != nil {
 		return err
 	}

@@ -128,6 +128,9 @@ type Where struct {
 	Facts    market.Facts
 	Run      *budget.Run // what scripts may hold, and when they end; nil for no bound
 
+	// Streams keeps what indicators have seen, for bars that are asked about again; nil for nowhere.
+	Streams *ta.Streams
+
 	// Longer has the closed bars of the longer intervals that the condition needs, and may have others.
 	Longer map[market.Interval]*market.Bars
 }
@@ -150,6 +153,7 @@ func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, w Where) *Condi
 		}
 		env.Interval = cmp.Or(g.Longer, a.Interval)
 		ev := evaluate.New(g.Selection, env)
+		ev.Share(w.Streams)
 		c.whole = c.whole || !ev.Streams()
 		used := &indicatorOf{key: g.Key, Evaluator: ev, signals: c.probe.Signals(g.Key)}
 		if !used.signals {
