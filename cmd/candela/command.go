@@ -49,7 +49,7 @@ func allCommands() []command {
 		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", haltHelp, halt},
 		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resumeHelp, resume},
 		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, rules.Policy()},
-		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
+		{"Operate", "doctor", "[flags]", "Check the installation, or rehearse a venue", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, records.Audit()},
 		{"Operate", "receipt", "ORDER_ID|COMMAND", "Make a receipt of an order, verify one, show or rotate the key", receiptHelp, records.Receipt()},
 		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, people.Owners()},

@@ -16,6 +16,14 @@ import (
 // examine checks an installation, with the flags of its server.
 func examine(ctx context.Context, in cli.Call) error {
 	args, asJSON := cli.CutJSON(in.Args)
+	r, args, err := cutRehearsal(args)
+	if err != nil {
+		return err
+	}
+	if r.venue != "" {
+		in.Args, r.asJSON = args, asJSON
+		return rehearseVenue(ctx, in, r)
+	}
 	all := []doctor.Finding{}
 	clearLine := func() {}
 	options := doctor.Options{Report: func(f doctor.Finding) {

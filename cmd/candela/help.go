@@ -104,11 +104,19 @@ Example:
 Checks the configuration, and the running server as its clients see it. Each problem comes
 with a suggested fix. Pass the same flags as to the server. Exits with 1 if it finds a problem.
 
-Flags:
-  --json  print the findings as JSON
+With --rehearse it trades at the venue instead, for about five minutes and with at most 30 small
+orders, on a network without real money, and says of each step what it proved. It sells what it
+bought, also after Ctrl-C, and exits with 1 if the venue differs. There is no switch for live.
 
-Example:
+Flags:
+  --json             print the findings as JSON
+  --rehearse VENUE   try the venue out with a test account: binance, alpaca
+  --symbol SYMBOL    the symbol to rehearse with
+  --folder FOLDER    where the record of a rehearsal is written, the current folder by default
+
+Examples:
   candela doctor --serve --base-url https://charts.example.com
+  candela doctor --rehearse binance --binance-key-file ~/keys/testnet
 `
 	configHelp = `
 An invalid configuration fails with the same messages and exit code as a start.

@@ -3,6 +3,7 @@
 package setting
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -156,6 +157,16 @@ func (v Values) URL(name string) secret.URL {
 // Has reports whether a setting has a value of any kind.
 func (v Values) Has(name string) bool {
 	return v.Text(name) != "" || !v.Secret(name).IsZero() || !v.URL(name).IsZero()
+}
+
+// With returns values in which one is another text.
+func (v Values) With(name, text string) Values {
+	v.texts = maps.Clone(v.texts)
+	if v.texts == nil {
+		v.texts = make(map[string]*string)
+	}
+	v.texts[name] = &text
+	return v
 }
 
 // TextVar returns where a value is stored.

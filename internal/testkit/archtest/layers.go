@@ -26,7 +26,7 @@ func floors() [][]room {
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
 			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
-			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate", "operate/status", "operate/control"}},
+			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate operate/rehearse", "operate/status", "operate/control"}},
 		},
 		{{"work", "what can be asked for, typed", []string{"work/strategies", "work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
 		{{"store", "what survives a restart", []string{
@@ -63,7 +63,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/deploy", "trading/desk", "kit/lifecycle", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "operate/rehearse", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/deploy", "trading/desk", "kit/lifecycle", "kit/shutdown",
 		"data/marketdata", "data/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "data/provider/*", "trading/broker/*",
 	}
 }

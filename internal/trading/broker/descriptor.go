@@ -24,6 +24,23 @@ type Descriptor struct {
 	setting.Part
 	Assets bool // the account holds assets, not positions
 	Open   func(Env) (Broker, error)
+	// Rehearsal says how the broker is tried out with a test account; nil where that is not possible.
+	Rehearsal *Rehearsal
+}
+
+// Rehearsal says how a broker is tried out with orders of the smallest size, on a network without real money.
+type Rehearsal struct {
+	Symbol string // that is traded unless the owner names another
+	// Routes returns the addresses that orders and reports go to on a network.
+	Routes func(v setting.Values, network string) []Route
+	// Void is how late a request may arrive: the venue does not carry out a later one. Zero where it drops none.
+	Void time.Duration
+}
+
+// Route is an address of a venue, with the settings that replace it.
+type Route struct {
+	Address  string
+	Settings []string
 }
 
 // Account returns the name under which the owner's account on a network is stored. Each

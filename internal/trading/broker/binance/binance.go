@@ -103,18 +103,23 @@ var (
 	_ broker.Clock  = (*Broker)(nil)
 )
 
-// New returns a broker that shares what hosts share. It sends nothing. The error
-// names what is wrong with c and holds no secret.
-func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
-	rest, stream, ok := c.Environment.addresses()
-	if !ok {
-		return nil, fmt.Errorf("binance: environment %q is not one of %s, %s, %s", c.Environment, Testnet, Demo, Live)
-	}
+// settle returns the addresses in force.
+func settle(c Config) (rest, stream string, ok bool) {
+	rest, stream, ok = c.Environment.addresses()
 	if c.StreamURL == "" && c.URL != "" {
 		c.StreamURL = upstream.ResolveURL("", strings.TrimSuffix(c.URL, "/"), stream) + "/ws-api/v3"
 	}
-	c.StreamURL = upstream.ResolveURL(c.StreamURL, "", stream)
-	c.URL = upstream.ResolveURL(c.URL, "", rest)
+	return upstream.ResolveURL(c.URL, "", rest), upstream.ResolveURL(c.StreamURL, "", stream), ok
+}
+
+// New returns a broker that shares what hosts share. It sends nothing. The error
+// names what is wrong with c and holds no secret.
+func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
+	rest, stream, ok := settle(c)
+	if !ok {
+		return nil, fmt.Errorf("binance: environment %q is not one of %s, %s, %s", c.Environment, Testnet, Demo, Live)
+	}
+	c.URL, c.StreamURL = rest, stream
 	for _, address := range []string{c.URL, c.StreamURL} {
 		if err := c.Environment.checkHost(address); err != nil {
 			return nil, err

@@ -23,6 +23,11 @@ func Descriptor() broker.Descriptor {
 			},
 		},
 		Assets: true,
+		Rehearsal: &broker.Rehearsal{Symbol: "BTCUSDT", Void: recvWindow, Routes: func(v setting.Values, network string) []broker.Route {
+			rest, stream, _ := settle(Config{Environment: Environment(network), URL: v.Text("binance-trade-url"), StreamURL: v.Text("binance-trade-stream-url")})
+			// Prices of the same network: those of the exchange differ.
+			return []broker.Route{{Address: rest, Settings: []string{"binance-trade-url", "binance-url"}}, {Address: stream, Settings: []string{"binance-trade-stream-url"}}}
+		}},
 		Open: func(env broker.Env) (broker.Broker, error) {
 			v := env.Values
 			return New(env.Hosts, Config{
