@@ -18,15 +18,16 @@ import pandas
 
 INDICATORS = ["ema_stack", "cipher_b", "macd"]
 ROUNDS = 6
+FILE = "file"  # a server that reads files gets bars from one
 
 
 class Server:
     """An MCP server on stdio."""
 
-    def __init__(self, name, program, home):
-        self.name, self.calls = name, 0
+    def __init__(self, name, program, home, flags=(), file=()):
+        self.name, self.calls, self.file = name, 0, dict(file)
         self.process = subprocess.Popen(
-            [program, "--mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": home}
+            [program, "--mcp", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": home}
         )
         self.call("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}})
 
@@ -69,6 +70,14 @@ def bars(count):
     return rows, frame, averages, [macd, macd.ewm(span=9).mean()]
 
 
+def write_bars(file, count):
+    """A wave as a file of hourly bars, whose symbol candela knows again; made-up bars are computed afresh each time."""
+    file.write("time,open,high,low,close,volume\n")
+    begin = int(time.time()) // 3600 * 3600 - count * 3600
+    for i, row in enumerate(bars(count)[0]):
+        file.write(f"{begin + 3600 * i},{row['open']},{row['high']},{row['low']},{row['close']},{row['volume']}\n")
+
+
 def with_mplfinance(frame, averages, panel):
     table = frame.set_index(pandas.to_datetime(frame.time, unit="s"))
     lines = [mplfinance.make_addplot(a.values) for a in averages] + [mplfinance.make_addplot(p.values, panel=2) for p in panel]
@@ -94,13 +103,23 @@ class Browser:
 
 
 def compare_servers(servers):
-    cases = [("chart 1440x810", {"width": 1440, "height": 810}, 10), ("chart 1920x1080", {"width": 1920, "height": 1080}, 10), ("summary", {"format": "summary"}, 40)]
+    small = {"format": "summary", "indicators": ["ema", "bbands", "rsi", "macd"]}
+    cases = [
+        ("chart 1440x810", {"width": 1440, "height": 810}, 10),
+        ("chart 1920x1080", {"width": 1920, "height": 1080}, 10),
+        ("summary", {"format": "summary"}, 40),
+        ("summary of a file", {"format": "summary", FILE: True}, 40),
+        ("small summary of a file", {**small, FILE: True}, 40),
+    ]
     for name, arguments, count in cases:
         for shown in (200, 500):
             found = {s.name: [] for s in servers}
             for turn in range(ROUNDS):
                 for s in servers:
-                    times = s.times({**arguments, "bars": shown, "indicators": INDICATORS}, count)
+                    asked = {"indicators": INDICATORS, **arguments, "bars": shown}
+                    if asked.pop(FILE, False):
+                        asked.update(s.file)
+                    times = s.times(asked, count)
                     if turn > 0:
                         found[s.name].append(times)
             for program, times in found.items():
@@ -127,7 +146,10 @@ def compare_libraries(browser):
 
 def main():
     work, others = sys.argv[1], sys.argv[2:]
-    servers = [Server("candela", os.path.join(work, "candela"), work)] + [Server("chartgen", program, work) for program in others]
+    with open(os.path.join(work, "WAVE_1h.csv"), "w") as file:
+        write_bars(file, 5000)
+    own = Server("candela", os.path.join(work, "candela"), work, ["--csv-dir", work], {"symbol": "csv:WAVE", "interval": "1h"})
+    servers = [own] + [Server("chartgen", program, work) for program in others]
     compare_servers(servers)
     compare_libraries(Browser(work))
 

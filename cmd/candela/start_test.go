@@ -83,7 +83,7 @@ func TestStart_Allocations(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &got); err != nil || !found {
 				t.Fatalf("%v\n%s", err, &errors)
 			}
-			t.Logf("%+v", got)
+			t.Logf("%s: %+v", name, got)
 			if got.Bytes > most.Bytes || got.Objects > most.Objects || got.Collections > most.Collections {
 				t.Errorf("the start allocates %+v; at most %+v is meant: profile it with GODEBUG=inittrace=1 and memprofilerate=1", got, most)
 			}

@@ -55,7 +55,7 @@ func floors() [][]room {
 // they test, the testkit room, and programs of the build and of the end-to-end tests. They may import any
 // package; product code may not import them.
 func testOnly(name string) bool {
-	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" || name == "web/pack" ||
+	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" || name == "web/pack" || name == "bench/figures" ||
 		strings.HasSuffix(name, "test") && name != "lib/backtest"
 }
 
