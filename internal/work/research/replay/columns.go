@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 
 	"candela/internal/alerting/alert"
@@ -15,8 +16,10 @@ const mostColumns = 4 << 20
 type Columns struct {
 	Bars *market.Bars
 
-	kept map[string]keptColumns
-	size int
+	kept  map[string]keptColumns
+	order []string // of kept, the newest last
+	size  int
+	most  int // values; mostColumns if it is 0
 }
 
 // Of evaluates the condition at every bar, with the verdicts of Last at each.
@@ -39,7 +42,8 @@ func (c *Condition) longerBars(bars *market.Bars) func(on market.Interval) alert
 	}
 }
 
-// of returns the values of an indicator at every bar. All are forgotten when they become too many.
+// of returns the values of an indicator at every bar. When they become too many, the newest are forgotten: a sweep
+// asks for the others again in the same order, and would find none of them if the oldest went.
 func (k *Columns) of(i *indicatorOf) *alert.Columns {
 	known := k.kept[i.key]
 	if known.columns != nil && (known.signals || !i.signals) {
@@ -51,16 +55,32 @@ func (k *Columns) of(i *indicatorOf) *alert.Columns {
 	}
 	c := i.Columns(bars, i.signals)
 	added := bars.Len() * len(c.Values)
-	if k.kept == nil || k.size+added > mostColumns {
-		k.kept, k.size = map[string]keptColumns{}, 0
+	if k.kept == nil {
+		k.kept = map[string]keptColumns{}
 	}
-	k.kept[i.key] = keptColumns{c, i.signals}
+	if known.columns != nil {
+		k.forget(slices.Index(k.order, i.key))
+	}
+	for k.size+added > cmp.Or(k.most, mostColumns) && len(k.order) > 0 {
+		k.forget(len(k.order) - 1)
+	}
+	k.kept[i.key] = keptColumns{c, i.signals, added}
+	k.order = append(k.order, i.key)
 	k.size += added
 	return c
+}
+
+// forget forgets the columns at a place of the order.
+func (k *Columns) forget(at int) {
+	key := k.order[at]
+	k.order = slices.Delete(k.order, at, at+1)
+	k.size -= k.kept[key].size
+	delete(k.kept, key)
 }
 
 // keptColumns are columns that have signals or not.
 type keptColumns struct {
 	columns *alert.Columns
 	signals bool
+	size    int
 }
