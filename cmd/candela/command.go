@@ -114,7 +114,11 @@ func runMode(ctx context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return app.Run(ctx, cfg, in.Deps)
+	deps := in.Deps
+	if !cfg.LowPriority {
+		deps.MakeRoom, deps.Apart = nil, nil
+	}
+	return app.Run(ctx, cfg, deps)
 }
 
 func printConfig(_ context.Context, in cli.Call) error {

@@ -35,10 +35,9 @@ type Deps struct {
 	// Halts delivers the signals that halt trading; nil where there are none.
 	Halts <-chan os.Signal
 	// MakeRoom lets a server run so many more threads at a time, see fair.MakeRoom; nil where the
-	// process is not the program's own.
+	// process is not the program's own, or long work runs as any other.
 	MakeRoom func(threads int)
-	// Apart runs long work that everything else should go before, see fair.Apart; nil where the
-	// process does other things too, which would keep it from going on.
+	// Apart runs long work that everything else should go before, see fair.Apart; nil likewise.
 	Apart func(work func() error) error
 	Services
 
@@ -138,6 +137,9 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	parts, err := service(rt)
 	if err != nil {
 		return err
+	}
+	if mode == config.ModeServe && rt.Config.Trade && rt.MakeRoom != nil {
+		rt.MakeRoom(charting.LongSlots() + 1) // and one that parses what long work reads
 	}
 	rt.Log.InfoContext(ctx, "starting", "version", rt.Version, "mode", mode.String(), "trade", rt.Config.Trade, "home", home)
 	return lifecycle.Run(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)

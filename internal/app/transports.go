@@ -83,9 +83,6 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if rt.Config.Trade && rt.MakeRoom != nil {
-		rt.MakeRoom(charting.LongSlots() + 1) // and one that parses what long work reads
-	}
 	use := &usage.Tracker{}
 	messages, err := rt.server(rt.approvals(mcp.Config{Resources: tools.resources, Tasks: tools.tasks, Called: countCalls(use, tools.meter)}, logins), tools.registry, rt.Config.Trade)
 	if err != nil {

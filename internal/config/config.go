@@ -29,6 +29,8 @@ type Config struct {
 	StructuredContent bool   // write JSON results as structured content, too
 	Apps              bool   // offer the interactive chart to clients that show apps
 
+	LowPriority bool // run long work on threads of low priority where alerts and orders run
+
 	Toolsets []string // sets of tools besides those that are always listed
 
 	Chart   Chart

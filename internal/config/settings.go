@@ -104,6 +104,10 @@ func (c *Config) mainSettings(p Parts) []Setting {
 			Doc: "offer the interactive chart to clients that show MCP Apps; see docs/clients.md",
 		},
 		{
+			Name: "low-priority", Default: "true", Modes: anyService, value: boolField(&c.LowPriority),
+			Doc: "with --trade, run back-tests and scans on threads of low priority; see docs/backtests.md",
+		},
+		{
 			Name: "mcp-revision", Arg: "REVISION", Default: "2026-07-28", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
 			Doc:    "newest revision of MCP; see docs/clients.md",
 			derive: c.newestRevision,
