@@ -274,18 +274,21 @@ Commands:
   decline ID  end a proposal
   pause ID    pause a strategy; its bars are still computed
   resume ID   let a paused one go on; what it wanted meanwhile does not count
+  promote ID  let one on paper trade on the account of the broker; show ID has what it must show before
   stop ID     end a strategy for good
 
 An agent proposes a strategy with the tool propose_deployment; nothing runs until you start
 it. At the stage shadow it records the orders that it wants at each closed bar and sends
-none; at the stage paper it trades on the paper account. These commands need a server that
-runs with --trade --strategies shadow, or paper. ID may be the name of the strategy.
+none; at the stage paper it trades on the paper account, at the stage live on the account of
+the broker. These commands need a server that runs with --trade --strategies STAGE, the
+highest that may run. ID may be the name of the strategy.
 
 Flags:
-  --stage STAGE  of start: shadow, the default, or paper
-  --cap AMOUNT   of start at the stage paper: the most that it may hold
+  --stage STAGE  of start: shadow, the default, paper, or live at a test network
+  --cap AMOUNT   of start and promote: the most that it may hold
   --max-loss AMOUNT
-                 of start and resume: it pauses when its account has lost that
+                 of start, resume and promote: it pauses when its account has lost that
+  --accept NAMES of promote: gates that are not met and may be accepted, such as few_trades
   --close        of stop: sell what it holds; else that stays, with its stops
   --json         of list and drift: JSON
 `

@@ -159,10 +159,10 @@ func actOnStrategy(act string) cli.Runner {
 
 // howOf takes the flags that say how a strategy changes out of the arguments.
 func howOf(args []string) (how strategies.How, rest []string, err error) {
-	stage, most, loss, keep := strategies.StageShadow, "", "", false
+	stage, most, loss, accept, keep := strategies.StageShadow, "", "", "", false
 	rest, err = cli.CutFlags(args, map[string]*bool{"--close": &how.Close, "--keep": &keep}, []cli.Flag{
-		cli.TextFlag("--stage", &stage, "shadow or paper"), cli.TextFlag("--cap", &most, "the most that it may hold, such as 500"),
-		cli.TextFlag("--max-loss", &loss, "the most that it may lose, such as 50"),
+		cli.TextFlag("--stage", &stage, "shadow, paper or live"), cli.TextFlag("--cap", &most, "the most that it may hold, such as 500"),
+		cli.TextFlag("--max-loss", &loss, "the most that it may lose, such as 50"), cli.TextFlag("--accept", &accept, "gates of a promotion, such as few_trades"),
 	})
 	switch {
 	case err != nil:
@@ -175,5 +175,8 @@ func howOf(args []string) (how strategies.How, rest []string, err error) {
 		}
 	}
 	how.Stage = stage
+	if accept != "" {
+		how.Accept = strings.Split(accept, ",")
+	}
 	return how, rest, err
 }

@@ -95,7 +95,11 @@ func (t *trading) trader() control.Trader {
 
 // newVenue opens the broker that is configured. A paper account is that of an owner.
 func (t *trading) newVenue(rt Runtime, journal store.Journals, owner principal.Owner) (place, error) {
-	d, cfg := rt.broker(), rt.Config
+	return t.openVenue(rt, rt.broker(), journal, owner)
+}
+
+func (t *trading) openVenue(rt Runtime, d broker.Descriptor, journal store.Journals, owner principal.Owner) (place, error) {
+	cfg := rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
 		Market: t.engine, Journal: paper.StoredJournal{Store: journal, Owner: owner}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
@@ -126,7 +130,9 @@ func (t *trading) observe(e provider.Event) {
 	if paper := t.paper.Load(); paper != nil {
 		paper.Observe(e, t.clocks[e.Symbol.Venue])
 	}
-	if d := t.desk.Load(); d != nil {
+	if beside := t.beside.Load(); beside != nil {
+		beside.Observe(e)
+	} else if d := t.desk.Load(); d != nil {
 		d.Observe(e)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 	"candela/internal/store/ledger"
 	"candela/internal/store/receipt"
 	"candela/internal/store/statedir"
+	"candela/internal/trading/accounts"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
@@ -177,7 +180,10 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
-	own := t.localDesk(rt, l, known)
+	own, err := t.localDesk(rt, l, known)
+	if err != nil {
+		return side{}, err
+	}
 	return side{
 		inbox: inbox, alerts: t.engine, orders: own,
 		running: func() runningDesk { return own },
@@ -247,14 +253,35 @@ type ownDesk interface {
 }
 
 // localDesk returns the desk of the one owner, or those of many.
-func (t *trading) localDesk(rt Runtime, l *localStore, known *owners.Standings) ownDesk {
-	if rt.mode().many {
+func (t *trading) localDesk(rt Runtime, l *localStore, known *owners.Standings) (ownDesk, error) {
+	switch {
+	case rt.mode().many:
 		all := t.ownAccounts(rt, l, known.Of)
 		t.accounts.Store(all)
-		return all
+		return all, nil
+	case rt.Config.PaperBeside(partsOf(rt.Venues, rt.Brokers, rt.Sinks)):
+		return t.pairedDesk(rt, l)
 	}
 	t.paper.Store(t.venue.paper)
-	return t.newDesk(t.deskConfig(rt, t.venue, l))
+	return t.newDesk(t.deskConfig(rt, t.venue, l)), nil
+}
+
+// pairedDesk returns the desk of the one owner with a paper account beside it, on which strategies trade.
+func (t *trading) pairedDesk(rt Runtime, l *localStore) (ownDesk, error) {
+	simulated := rt.Brokers[slices.IndexFunc(rt.Brokers, func(b broker.Descriptor) bool { return !b.CanTradeLive() })]
+	venue, err := t.openVenue(rt, simulated, l, accountOwner)
+	if err != nil {
+		return nil, err
+	}
+	markets := accounts.NewMarkets(t.engine)
+	main, beside := t.deskConfig(rt, t.venue, l), t.deskConfig(rt, venue, l)
+	beside.Owner, beside.OwnerAliases, beside.Asked, beside.Unreasoned, beside.Resolve = accountOwner, nil, nil, nil, broker.ChartSymbols(t.bars.Route)
+	main.Market, beside.Market = markets.Of(main.Owner), markets.Of(beside.Owner)
+	t.paper.Store(venue.paper)
+	pair := &accounts.Pair{Paper: t.newDesk(beside)}
+	pair.Desk = t.newDesk(main) // which from now on is t.desk
+	t.beside.Store(pair)
+	return pair, nil
 }
 
 // enforce makes the standing of an owner take effect at the account.

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/sink"
+	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
@@ -15,8 +16,11 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/trading/deploy"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 	"candela/internal/work/research"
 	"candela/internal/work/strategies"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // newStrategies lets strategies run by themselves, if the settings say so. They begin when the trading side has.
@@ -26,9 +30,9 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 	}
 	bars := &strategies.Bars{Source: of.Charting.Bars}
 	own := deploy.New(deploy.Config{
-		Owner: accountOwner, Journal: t.journals, Bars: bars, Highest: deploy.Stage(rt.Config.Trading.Strategies), Log: rt.Log, Now: time.Now,
-		Desk: t.desk.Load(), Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
-		Restored: func() bool { _, is := t.desk.Load().Status().State.Find(guard.Restored); return is }, Changed: func(ctx context.Context, d deploy.Deployment, by deploy.Change) {
+		Owner: accountOwner, Journal: t.journals, Bars: bars, Brokers: t.strategyBrokers(rt), Log: rt.Log, Now: time.Now,
+		Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
+		Restored: t.restored, Changed: func(ctx context.Context, d deploy.Deployment, by deploy.Change) {
 			t.auditStrategy(ctx, rt, &d, by)
 			t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail)
 		},
@@ -56,6 +60,38 @@ func (t *trading) newStrategies(rt Runtime, of *research.Research) {
 		defer func() { stop(); <-delivered }()
 		return own.Run(ctx, hard, ready)
 	}})
+}
+
+// strategyBrokers returns where strategies trade, by stage.
+func (t *trading) strategyBrokers(rt Runtime) map[deploy.Stage]deploy.Broker {
+	all, highest := make(map[deploy.Stage]deploy.Broker), rt.Config.Trading.Strategies
+	if highest != config.StrategiesShadow {
+		all[deploy.Paper] = deploy.Broker{Desk: t.desk.Load(), Account: accountOwner}
+	}
+	if beside := t.beside.Load(); beside != nil {
+		all[deploy.Paper] = deploy.Broker{Desk: beside.Paper, Account: accountOwner}
+		if highest == config.StrategiesLive {
+			all[deploy.Live] = deploy.Broker{Desk: beside.Desk, Account: rt.account(), Money: rt.Config.Trading.Live, Capabilities: t.holds}
+		}
+	}
+	return all
+}
+
+// holds returns what the broker holds of a symbol, or why no order in it is taken.
+func (t *trading) holds(ctx context.Context, s market.Symbol) (order.Capabilities, error) {
+	if !t.tradable(s) {
+		return order.Capabilities{}, fault.New(fault.Unsupported, "not_a_market", "no order in %s is taken: the broker %s trades symbols of its own, and the policy may leave this one out", s, t.venue.Name())
+	}
+	return t.venue.Capabilities(ctx, s)
+}
+
+// restored reports whether an account was put back from a backup and its owner has not resumed it.
+func (t *trading) restored() bool {
+	if beside := t.beside.Load(); beside != nil {
+		return beside.Restored()
+	}
+	_, is := t.desk.Load().Status().State.Find(guard.Restored)
+	return is
 }
 
 // auditStrategy records what happened to a strategy in the audit log, where the node has one.

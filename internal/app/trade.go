@@ -39,6 +39,7 @@ type trading struct {
 	venue    place
 	paper    atomic.Pointer[paper.Broker]      // the paper account that prices fill; nil when there is none
 	desk     atomic.Pointer[desk.Desk]         // that holds stops and sends them by prices; nil when there is none
+	beside   atomic.Pointer[accounts.Pair]     // the same desk with a paper account beside it, for strategies; nil when there is none
 	accounts atomic.Pointer[accounts.Accounts] // those of many owners, instead of both; nil for one owner
 	clocks   map[string]provider.Clock         // of venues that keep their own time
 
@@ -99,7 +100,9 @@ func PolicyInFile(cfg *config.Config) policy.Status { return policySource(cfg).I
 
 // desks returns what a policy is put in force at in this process.
 func (t *trading) desks() (one, many policy.Desk) {
-	if d := t.desk.Load(); d != nil {
+	if beside := t.beside.Load(); beside != nil {
+		one = beside
+	} else if d := t.desk.Load(); d != nil {
 		one = d
 	}
 	if all := t.accounts.Load(); all != nil {

@@ -39,8 +39,8 @@ func (c *Config) tradeSettings(p Parts) []Setting {
 		},
 	}
 	table = append(table, Setting{
-		Name: "strategies", Arg: "STAGE", Default: StrategiesOff, value: textField(&c.Trading.Strategies, setting.Choice(StrategiesOff, "shadow", "paper")),
-		Doc: "highest stage of strategies that run by themselves: off, shadow, paper",
+		Name: "strategies", Arg: "STAGE", Default: StrategiesOff, value: textField(&c.Trading.Strategies, setting.Choice(StrategiesOff, StrategiesShadow, "paper", StrategiesLive)),
+		Doc: "highest stage of strategies that run by themselves: off, shadow, paper, live",
 	})
 	for _, b := range p.Brokers {
 		if b.ChoosesNetwork() {
@@ -63,24 +63,33 @@ func tradeRules(p Parts) []rule {
 	}
 }
 
-// StrategiesOff is the setting without strategies.
-const StrategiesOff = "off"
+// The settings of strategies that send no orders, and of those that may trade on the account of the broker.
+const (
+	StrategiesOff    = "off"
+	StrategiesShadow = "shadow"
+	StrategiesLive   = "live"
+)
 
 // RunsStrategies reports whether strategies run by themselves.
 func (c *Config) RunsStrategies() bool {
 	return c.Trade && c.Trading.Strategies != StrategiesOff && c.Trading.Strategies != ""
 }
 
-// strategiesForOne refuses strategies where many owners or replicas share the work, and those that trade where the
-// account is not the paper account.
+// PaperBeside reports whether strategies trade on a paper account beside that of the broker.
+func (c *Config) PaperBeside(p Parts) bool {
+	return c.RunsStrategies() && c.Trading.Strategies != StrategiesShadow && p.broker(c.Trading.Broker).CanTradeLive()
+}
+
+// strategiesForOne refuses strategies where many owners or replicas share the work, and the stage live where there is no
+// account but paper.
 func strategiesForOne(c *Config, p Parts) error {
 	switch {
 	case !c.RunsStrategies():
 		return nil
 	case c.Shared() || c.ManyOwners():
 		return refused("strategies", "--strategies runs for one owner on one machine; leave it off with --nats-url or many owners")
-	case c.Trading.Strategies == "paper" && p.broker(c.Trading.Broker).CanTradeLive():
-		return refused("strategies", "--strategies paper trades on the paper account, and --broker is %s; use --strategies shadow there", c.Trading.Broker)
+	case c.Trading.Strategies == StrategiesLive && !p.broker(c.Trading.Broker).CanTradeLive():
+		return refused("strategies", "--strategies live trades on the account of a broker, and --broker %s is simulated; use --strategies paper there", c.Trading.Broker)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type Strategies interface {
 	ListOwn(ctx context.Context) ([]strategies.View, error)
 	ShowOwn(ctx context.Context, id string) (strategies.Shown, error)
 	DriftOwn(ctx context.Context, id string) (strategies.Drift, error)
-	// Act changes one. act is start, decline, pause, resume or stop.
+	// Act changes one. act is one of strategies.Acts.
 	Act(ctx context.Context, by, act, id string, how strategies.How) (strategies.View, error)
 }
 
@@ -36,7 +36,7 @@ func (s Server) handleStrategies(mux *http.ServeMux) {
 		s.answerTrading(w, r, is, err)
 	})
 	mux.HandleFunc("POST /strategies/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
-		how := strategies.How{Stage: r.FormValue("stage"), Close: r.FormValue("close") == "true"}
+		how := strategies.How{Stage: r.FormValue("stage"), Close: r.FormValue("close") == "true", Accept: r.URL.Query()["accept"]}
 		var view strategies.View
 		var err error
 		if how.Limits, err = strategies.LimitsOf(r.FormValue("cap"), r.FormValue("max_loss")); err == nil {
@@ -69,6 +69,7 @@ func ActOnStrategy(ctx context.Context, home, act, id string, how strategies.How
 			values.Set(name, limit.String())
 		}
 	}
+	values["accept"] = how.Accept
 	if how.Close {
 		values.Set("close", "true")
 	}

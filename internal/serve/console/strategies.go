@@ -40,7 +40,7 @@ func strategyActs() []act {
 	all := make([]act, 0, len(strategies.Acts()))
 	for _, name := range strategies.Acts() {
 		one := act{path: "/strategies/{id}/" + name, asks: confirmOnly, form: strategyForm(name), do: actOnStrategy(name)}
-		if name == "start" || name == "resume" {
+		if name == "start" || name == "resume" || name == "promote" {
 			one.asks = passphrase
 		}
 		all = append(all, one)
@@ -142,7 +142,7 @@ func (c *Console) strategyData(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := strategyData{strategyRow: strategyRowOf(&one.View), Shown: one, Acts: openActs(one.State), Detail: fault.Clean(one.View.Detail, 500), Asked: one.ProposedAt, Began: one.StartedAt}
+	d := strategyData{strategyRow: strategyRowOf(&one.View), Shown: one, Acts: openActs(&one), Detail: fault.Clean(one.View.Detail, 500), Asked: one.ProposedAt, Began: one.StartedAt}
 	d.Wanted = one.Recent[:min(len(one.Recent), maxIntents)]
 	if c.cfg.Reports != nil && one.Report != "" {
 		if found, ok := c.cfg.Reports.Report(v.caller(), one.Report); ok && found.Curve != nil {
@@ -157,14 +157,17 @@ func (c *Console) strategyData(v *visit) (any, error) {
 	return d, nil
 }
 
-// openActs lists what the owner can do with a strategy in a state.
-func openActs(state string) []strategyAct {
+// openActs lists what the owner can do with a strategy now.
+func openActs(one *strategies.Shown) []strategyAct {
 	start, decline, pause := strategyAct{"start", "Start", "primary"}, strategyAct{"decline", "Decline", ""}, strategyAct{"pause", "Pause", ""}
 	resume, stop := strategyAct{"resume", "Resume", "primary"}, strategyAct{"stop", "Stop", "danger"}
-	switch state {
+	switch one.State {
 	case strategies.StateProposed:
 		return []strategyAct{start, decline}
 	case strategies.StateRunning:
+		if len(one.Gates) > 0 && !slices.ContainsFunc(one.Gates, func(g strategies.Gate) bool { return !g.Met && !g.Waive }) {
+			return []strategyAct{{"promote", "Promote", "primary"}, pause, stop}
+		}
 		return []strategyAct{pause, stop}
 	case strategies.StatePaused:
 		return []strategyAct{resume, stop}
@@ -221,6 +224,9 @@ func actOnStrategy(name string) func(*Console, *visit) (done, error) {
 			return done{}, errNoStrategies
 		}
 		how := strategies.How{Stage: v.r.PostFormValue("stage"), Close: v.r.PostFormValue("held") == closeHeld}
+		if accept := v.r.PostFormValue("accept"); accept != "" {
+			how.Accept = strings.Split(accept, " ")
+		}
 		var err error
 		if how.Limits, err = strategies.LimitsOf(v.r.PostFormValue("cap"), v.r.PostFormValue("max_loss")); err != nil {
 			return done{}, err
@@ -250,31 +256,55 @@ func strategyForm(name string) func(*Console, *visit) (form, error) {
 		}
 		row := strategyRowOf(&one.View)
 		f := form{Back: "/strategies/" + url.PathEscape(one.ID), Page: "strategies", Keep: "Back", Title: upperFirst(name) + " " + row.Name + "?", Submit: upperFirst(name)}
-		switch name {
-		case "start":
-			stages, err := c.cfg.Strategies.Stages(v.ctx())
-			if err != nil {
-				return form{}, err
-			}
-			f.Lead = row.Program + " on " + row.On + ", from the next closed bar on. In shadow it records what it wants; on paper it trades on the paper account, and its orders need no approval up to the cap."
-			f.Fields = []field{
-				{Name: "stage", Label: "Stage", Value: stages[0], Options: stages},
-				{Name: "cap", Label: "Most that it may hold", Hint: "in the currency of its prices; not needed in shadow"},
-				{Name: "max_loss", Label: "Most that it may lose", Hint: "it pauses at the close at which its account has lost that; empty for any loss"},
-			}
-		case "resume":
-			f.Fields = []field{{Name: "max_loss", Label: "Most that it may lose", Hint: "since its start; empty for the limit that it has"}}
-			f.Lead = "It goes on from the newest closed bar. What it wanted since the pause does not count."
-		case "pause":
-			f.Lead = "Its entries are cancelled and its stops stay. Its bars are still computed."
-		case "stop":
-			f.Danger, f.Lead = true, "It ends for good, and only you start another."
-			f.Fields = []field{{Name: "held", Label: "What it holds", Value: keepHeld, Options: []string{keepHeld, closeHeld}}}
-		case "decline":
-			f.Lead = "The proposal ends. The agent may propose another."
-		}
-		return f, nil
+		err = c.describe(v, &f, name, &one)
+		return f, err
 	}
+}
+
+// describe says what an act does, and asks for what it needs.
+func (c *Console) describe(v *visit, f *form, name string, one *strategies.Shown) error {
+	row := strategyRowOf(&one.View)
+	most := field{Name: "cap", Label: "Most that it may hold", Hint: "in the currency of its prices; not needed in shadow"}
+	loss := field{Name: "max_loss", Label: "Most that it may lose", Hint: "it pauses at the close at which its account has lost that; empty for any loss"}
+	switch name {
+	case "start":
+		stages, err := c.cfg.Strategies.Stages(v.ctx())
+		if err != nil {
+			return err
+		}
+		f.Lead = row.Program + " on " + row.On + ", from the next closed bar on. In shadow it records what it wants; on paper it trades on the paper account, and its orders need no approval up to the cap."
+		f.Fields = []field{{Name: "stage", Label: "Stage", Value: stages[0], Options: stages}, most, loss}
+	case "promote":
+		most.Hint = "in the currency of its prices"
+		f.Lead = row.Program + " on " + row.On + " trades on the account of the broker from the next closed bar on, and its orders need no approval up to the cap. What it holds on paper is closed; the account begins without a position."
+		f.Fields = []field{most, loss}
+		if open := openGates(one.Gates); open != "" {
+			f.Fields = append(f.Fields, field{Name: "accept", Label: "Accept", Hint: "names of what is not met and may be accepted: " + open})
+		}
+	case "resume":
+		loss.Hint = "since its start; empty for the limit that it has"
+		f.Fields = []field{loss}
+		f.Lead = "It goes on from the newest closed bar. What it wanted since the pause does not count."
+	case "pause":
+		f.Lead = "Its entries are cancelled and its stops stay. Its bars are still computed."
+	case "stop":
+		f.Danger, f.Lead = true, "It ends for good, and only you start another."
+		f.Fields = []field{{Name: "held", Label: "What it holds", Value: keepHeld, Options: []string{keepHeld, closeHeld}}}
+	case "decline":
+		f.Lead = "The proposal ends. The agent may propose another."
+	}
+	return nil
+}
+
+// openGates names the gates that are not met.
+func openGates(all []strategies.Gate) string {
+	var open []string
+	for _, g := range all {
+		if !g.Met {
+			open = append(open, g.Name)
+		}
+	}
+	return strings.Join(open, " ")
 }
 
 // keepHeld is the choice of a stop that sells nothing.

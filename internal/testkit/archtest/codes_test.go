@@ -15,7 +15,7 @@ import (
 func notForClients() []string {
 	return []string{
 		"adopt_first", "identity_linked", "one_owner", "other_plans", "other_policy", "owner_exists", "owners_mode",
-		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered",
+		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "not_proven", "paper_first", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered",
 	}
 }
 

@@ -24,7 +24,6 @@ import (
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
-	"candela/lib/market"
 )
 
 // Standing says whether an owner may trade.
@@ -77,7 +76,7 @@ const (
 type Accounts struct {
 	cfg     Config
 	started chan struct{} // closed when calls are accepted
-	markets markets
+	markets *Markets
 
 	mu      sync.Mutex
 	awake   map[principal.Owner]*account
@@ -108,7 +107,7 @@ type account struct {
 // New returns accounts that are idle until Run.
 func New(cfg Config) *Accounts {
 	a := &Accounts{cfg: cfg, started: make(chan struct{}), awake: make(map[principal.Owner]*account)}
-	a.markets = markets{followed: make(map[principal.Owner][]market.Symbol), count: make(map[market.Symbol]int), to: cfg.Market}
+	a.markets = NewMarkets(cfg.Market)
 	return a
 }
 
@@ -378,7 +377,7 @@ func (a *Accounts) wake(owner principal.Owner) *account {
 
 // run runs the desk of an account.
 func (a *Accounts) run(ctx context.Context, one *account) error {
-	opened, err := a.cfg.Open(ctx, one.owner, a.markets.of(one.owner))
+	opened, err := a.cfg.Open(ctx, one.owner, a.markets.Of(one.owner))
 	if err != nil {
 		return err
 	}
@@ -409,7 +408,7 @@ func (a *Accounts) forget(one *account, err error) {
 		one.err = err
 		close(one.ready)
 	}
-	a.markets.of(one.owner).Follow(nil)
+	a.markets.Of(one.owner).Follow(nil)
 	if errors.Is(err, desk.ErrFenced) {
 		one.fence = err
 		close(one.done)

@@ -9,8 +9,8 @@ import (
 	"candela/lib/market"
 )
 
-// markets adds up what the desks follow: a market has one list of symbols.
-type markets struct {
+// Markets adds up what the desks follow: a market has one list of symbols.
+type Markets struct {
 	to desk.Market
 
 	mu       sync.Mutex
@@ -18,20 +18,25 @@ type markets struct {
 	count    map[market.Symbol]int               // owners who follow it
 }
 
-// of returns the market of one owner.
-func (m *markets) of(owner principal.Owner) desk.Market { return ownMarket{m.to, m, owner} }
+// NewMarkets returns the markets of desks that share one.
+func NewMarkets(to desk.Market) *Markets {
+	return &Markets{to: to, followed: make(map[principal.Owner][]market.Symbol), count: make(map[market.Symbol]int)}
+}
+
+// Of returns the market of one owner.
+func (m *Markets) Of(owner principal.Owner) desk.Market { return ownMarket{m.to, m, owner} }
 
 // ownMarket is the market that one desk uses.
 type ownMarket struct {
 	desk.Market
-	all   *markets
+	all   *Markets
 	owner principal.Owner
 }
 
 // Follow replaces the symbols of one owner.
 func (m ownMarket) Follow(symbols []market.Symbol) { m.all.follow(m.owner, symbols) }
 
-func (m *markets) follow(owner principal.Owner, symbols []market.Symbol) {
+func (m *Markets) follow(owner principal.Owner, symbols []market.Symbol) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.followed[owner]

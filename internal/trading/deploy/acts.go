@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -22,6 +23,9 @@ func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, l
 			running++
 		}
 	}
+	if err := d.checkDirect(ctx, name, stage); err != nil {
+		return Deployment{}, err
+	}
 	return d.on(ctx, name, func(ctx context.Context, r *runner) error {
 		v := d.current(r.d)
 		switch {
@@ -38,18 +42,16 @@ func (d *Deployments) Start(ctx context.Context, by, name string, stage Stage, l
 
 // Stages lists the stages that this process runs, the lowest first.
 func (d *Deployments) Stages() []string {
-	all := Stages()
-	return all[:slices.Index(all, string(d.cfg.Highest))+1]
+	return slices.DeleteFunc(Stages(), func(stage string) bool { return stage != string(Shadow) && d.cfg.Brokers[Stage(stage)].Desk == nil })
 }
 
 // checkStage returns an error if this process does not run a stage.
 func (d *Deployments) checkStage(stage Stage) error {
-	want := slices.Index(Stages(), string(stage))
-	switch {
-	case want < 0:
+	switch open := d.Stages(); {
+	case !slices.Contains(Stages(), string(stage)):
 		return fault.Field("stage", string(stage), "shadow, paper or live", Stages()...)
-	case want > slices.Index(Stages(), string(d.cfg.Highest)):
-		return fault.New(fault.Unsupported, "strategies_off", "this process runs strategies up to the stage %s; start it with --strategies %s", d.cfg.Highest, stage).About("stage", string(stage), string(d.cfg.Highest))
+	case !slices.Contains(open, string(stage)):
+		return fault.New(fault.Unsupported, "strategies_off", "this process runs strategies of the stages %s; start it with --strategies %s", strings.Join(open, ", "), stage).About("stage", string(stage), strings.Join(open, ", "))
 	}
 	return nil
 }
@@ -63,7 +65,7 @@ func (r *runner) begin(ctx context.Context, by string, stage Stage, limits *Limi
 	if limits != nil {
 		limits = &Limits{Budget: r.d.Limits.Budget, Cap: limits.Cap, MaxLoss: limits.MaxLoss}
 	}
-	started := &entry{Kind: entryStarted, By: by, Stage: stage, Through: newest, Limits: limits}
+	started := &entry{Kind: entryStarted, By: by, Stage: stage, Account: r.cfg.Brokers[stage].Account, Through: newest, Limits: limits}
 	if !r.record(ctx, started) {
 		return errNotRecorded
 	}
@@ -133,8 +135,11 @@ func (d *Deployments) Stop(ctx context.Context, by, name string, closes bool) (D
 			return refuse(&r.d, "stopped")
 		}
 		last := &entry{Kind: entryStopping, By: by, Close: closes}
-		if r.d.Stage == Shadow || r.d.Stage == "" || r.cfg.Desk == nil {
+		switch b := r.cfg.Brokers[r.d.Stage]; {
+		case b.Desk == nil:
 			last.Kind = entryStopped
+		case !r.trades(&r.d):
+			return fault.New(fault.Conflict, "strategy_state", "strategy %s trades on the account %s, and this process on %s; stop it there", r.d.ID, r.d.Account, b.Account).About("deployment_id", r.d.ID, "")
 		}
 		if !r.flush(ctx) || !r.record(ctx, last) {
 			return errNotRecorded

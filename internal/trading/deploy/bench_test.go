@@ -68,7 +68,7 @@ func BenchmarkDeployments_CloseToSent(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = l.Close() })
-	v := &venue{bars: smooth(20_000, past, 4), closed: past}
+	v := &venue{bars: smooth(20_000), closed: past}
 	for i := range v.bars { // the price of the account stays
 		v.bars[i].O, v.bars[i].H, v.bars[i].L, v.bars[i].C = 100, 100.5, 99.5, 100
 	}
@@ -77,8 +77,8 @@ func BenchmarkDeployments_CloseToSent(b *testing.B) {
 	var ids []string
 	for n := range owners {
 		who := principal.Owner(fmt.Sprintf("owner-%d", n))
-		cfg := deploy.Config{Owner: who, Journal: l, Programs: programs{}, Bars: v, Highest: deploy.Paper, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-		cfg.Desk = &timed{Desk: paperDesk(b, who, l), to: watch}
+		cfg := deploy.Config{Owner: who, Journal: l, Programs: programs{}, Bars: v, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		cfg.Brokers = onPaper(&timed{Desk: paperDesk(b, who, l), to: watch})
 		p := startWith(b, cfg)
 		defer p.kill()
 		for k := range each {

@@ -103,12 +103,12 @@ func TestStop_WhileTheVenueIsSilent(t *testing.T) {
 		const begun = 120
 		a := openAccount(t)
 		defer a.stop()
-		j, v := newJournals(), &venue{bars: smooth(300, begun, 4), closed: begun}
+		j, v := newJournals(), &venue{bars: smooth(300), closed: begun}
 		a.price(v.bars[begun-1].C)
 		time.Sleep(2 * time.Second)
 		desk := &silent{Desk: a.Desk}
 		cfg := config(j, v, time.Now)
-		cfg.Desk, cfg.Highest = desk, deploy.Paper
+		cfg.Brokers = onPaper(desk)
 		p := startWith(t, cfg)
 		terms := termsOf(v, 60)
 		terms.Symbol = papertest.BTCUSDT().Symbol
@@ -130,7 +130,7 @@ func TestStop_WhileTheVenueIsSilent(t *testing.T) {
 		for i := begun; held().IsZero(); i++ {
 			b := v.bars[i]
 			time.Sleep(time.Until(time.Unix(b.T+300, 0)))
-			a.broker.Observe(provider.Event{Sub: provider.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
+			a.paper.Observe(provider.Event{Sub: provider.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
 			a.price(b.C)
 			synctest.Wait()
 			p.Deliver(deploy.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, v.close(i+1))

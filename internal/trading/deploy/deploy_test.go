@@ -133,7 +133,7 @@ func (programs) Program(_ context.Context, _ principal.Owner, t *deploy.Terms) (
 	}
 	return deploy.Made{
 		Program: &backtest.Script{
-			Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
+			Program: checked.Program, Tick: 0.01, Step: t.Step.InexactFloat64(), Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
 			Env: eval.Env{Interval: t.Interval, Limits: eval.AlertLimits()},
 		},
 		Tick: t.Tick, Step: t.Step,
@@ -168,7 +168,7 @@ type process struct {
 }
 
 func config(j *journals, v *venue, now func() time.Time) deploy.Config {
-	return deploy.Config{Owner: owner, Journal: j, Programs: programs{}, Bars: v, Highest: deploy.Shadow, Log: slog.New(slog.DiscardHandler), Now: now}
+	return deploy.Config{Owner: owner, Journal: j, Programs: programs{}, Bars: v, Log: slog.New(slog.DiscardHandler), Now: now}
 }
 
 func start(t *testing.T, j *journals, v *venue) *process {

@@ -64,8 +64,7 @@ type Config struct {
 	Journal  Journal
 	Programs Programs
 	Bars     Bars
-	Desk     Desk  // nil where the highest stage is shadow
-	Highest  Stage // that this process runs
+	Brokers  map[Stage]Broker // where deployments of a stage trade; none of a stage that does not run here
 	Log      *slog.Logger
 	Now      func() time.Time
 	Restored func() bool // whether the account was put back from a backup and its owner has not resumed it; nil for never
@@ -181,24 +180,35 @@ func (d *Deployments) follow() {
 	d.cfg.Bars.Follow(subs)
 }
 
-// trades reports whether a deployment sends orders: its stage does, and this process goes so far.
-func (d *Deployments) trades(v *Deployment) bool {
-	at := slices.Index(Stages(), string(v.Stage))
-	return d.cfg.Desk != nil && at > 0 && at <= slices.Index(Stages(), string(d.cfg.Highest))
-}
+// trades reports whether a deployment sends orders here: its stage does, and the account is the one that it was started on.
+func (d *Deployments) trades(v *Deployment) bool { return d.deskOf(v) != nil }
 
-// announce says to the desk which deployments may trade.
-func (d *Deployments) announce(ctx context.Context) error {
-	if d.cfg.Desk == nil {
+// deskOf returns the account on which a deployment trades, nil for none here.
+func (d *Deployments) deskOf(v *Deployment) Desk {
+	b := d.cfg.Brokers[v.Stage]
+	if v.Account != "" && v.Account != b.Account {
 		return nil
 	}
+	return b.Desk
+}
+
+// announce says to each desk which deployments may trade there.
+func (d *Deployments) announce(ctx context.Context) error {
 	d.announcing.Lock()
 	defer d.announcing.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendLimit)
 	defer cancel()
-	var all []guard.Deployment
+	errs := make([]error, 0, len(d.cfg.Brokers))
+	for stage, b := range d.cfg.Brokers {
+		errs = append(errs, b.Desk.SetDeployments(ctx, d.trading(stage)))
+	}
+	return errors.Join(errs...)
+}
+
+// trading lists the deployments of a stage that may trade.
+func (d *Deployments) trading(stage Stage) (all []guard.Deployment) {
 	for _, v := range d.all() {
-		if !d.trades(&v) || v.State != Running && v.State != Paused {
+		if v.Stage != stage || !d.trades(&v) || v.State != Running && v.State != Paused {
 			continue
 		}
 		one := guard.Deployment{ID: v.ID, Name: v.Name, Symbol: v.Terms.Symbol, Budget: v.Limits.Budget, Cap: v.Limits.Cap}
@@ -210,7 +220,7 @@ func (d *Deployments) announce(ctx context.Context) error {
 		}
 		all = append(all, one)
 	}
-	return d.cfg.Desk.SetDeployments(ctx, all)
+	return all
 }
 
 // all returns the deployments, the newest first.
@@ -231,9 +241,17 @@ func (d *Deployments) current(v Deployment) Deployment {
 		v.State, v.EndedAt = Expired, v.ProposedAt.Add(proposalTTL)
 	}
 	if v.State == Running && v.Stage != Shadow && !d.trades(&v) {
-		v.Detail = "its orders are not sent: this process runs strategies up to the stage " + string(d.cfg.Highest)
+		v.Detail = d.idle(&v)
 	}
 	return v
+}
+
+// idle says why a running deployment sends no orders here.
+func (d *Deployments) idle(v *Deployment) string {
+	if b := d.cfg.Brokers[v.Stage]; b.Desk != nil {
+		return "its orders are not sent: it trades on the account " + v.Account + ", and this process on " + b.Account
+	}
+	return "its orders are not sent: this process runs strategies of the stages " + strings.Join(d.Stages(), ", ")
 }
 
 // List returns the deployments, the newest first.
@@ -265,10 +283,11 @@ func (d *Deployments) Synced(ctx context.Context, name string) (Deployment, erro
 
 // Book returns what a deployment made in its account, and what it holds of its symbol.
 func (d *Deployments) Book(ctx context.Context, v *Deployment) (book order.DeploymentBook, held decimal.Decimal, err error) {
-	if !d.trades(v) {
+	desk := d.deskOf(v)
+	if desk == nil {
 		return book, held, nil
 	}
-	return d.cfg.Desk.DeploymentBook(ctx, v.ID, v.Terms.Symbol)
+	return desk.DeploymentBook(ctx, v.ID, v.Terms.Symbol)
 }
 
 // Propose records a deployment that waits for the owner. Nothing is computed before its start.

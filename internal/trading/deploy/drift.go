@@ -58,6 +58,9 @@ func (d *Deployments) Drift(ctx context.Context, name string) (out Drift, v Depl
 	if v.StartedAt.IsZero() {
 		return out, v, refuse(&v, "compared with its account: it was never started")
 	}
+	if v.Stage != Shadow && !d.trades(&v) {
+		return out, v, fault.New(fault.Unsupported, "strategies_off", "strategy %s cannot be compared with its account: %s", v.ID, d.idle(&v))
+	}
 	select {
 	case d.comparing <- struct{}{}:
 		defer func() { <-d.comparing }()
@@ -117,8 +120,8 @@ func (a *again) add(e *entry) error {
 		return err
 	}
 	switch e.Kind {
-	case entryStarted:
-		a.start = e.Through
+	case entryStarted, entryPromoted:
+		a.start, a.pauses = e.Through, nil
 	case entryPaused:
 		a.pauses = append(a.pauses, window{after: a.d.Through})
 	case entryResumed:
@@ -152,8 +155,8 @@ func (a *again) compare(ctx context.Context) (out Drift, err error) {
 	var entries []drift.Entry
 	entries, out.Before = a.entriesOf()
 	account := drift.Account{}
-	if a.d.Stage != Shadow && a.cfg.Desk != nil {
-		if account, err = a.account(ctx, &out); err != nil {
+	if desk := a.deskOf(&a.d); desk != nil {
+		if account, err = a.account(ctx, desk, &out); err != nil {
 			return out, err
 		}
 	}
@@ -218,9 +221,9 @@ func (a *again) cause(since int64) string {
 }
 
 // account reads what the orders of the deployment did.
-func (a *again) account(ctx context.Context, out *Drift) (drift.Account, error) {
+func (a *again) account(ctx context.Context, at Desk, out *Drift) (drift.Account, error) {
 	account := drift.Account{In: make(map[string][]drift.Fill), Asked: make(map[string]decimal.Decimal)}
-	book, _, err := a.cfg.Desk.DeploymentBook(ctx, a.d.ID, a.d.Terms.Symbol)
+	book, _, err := at.DeploymentBook(ctx, a.d.ID, a.d.Terms.Symbol)
 	if err != nil {
 		return account, err
 	}
@@ -228,7 +231,7 @@ func (a *again) account(ctx context.Context, out *Drift) (drift.Account, error) 
 	account.Funding = book.Position(a.d.Terms.Symbol).Funding
 	by, q := desk.DeploymentCaller(a.cfg.Owner, a.d.ID, a.d.Name), order.Query{Most: 500}
 	for page := 0; ; page++ {
-		p, err := a.cfg.Desk.OrderPage(ctx, by, q)
+		p, err := at.OrderPage(ctx, by, q)
 		if err != nil {
 			return account, err
 		}

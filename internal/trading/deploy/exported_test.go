@@ -135,7 +135,7 @@ func (y *runs) add(t *testing.T, s *exportedtest.Strategy, bars []market.Bar) {
 	a.price(v.bars[begun].O)
 	time.Sleep(2 * time.Second)
 	cfg := config(j, v, time.Now)
-	cfg.Desk, cfg.Highest, cfg.Programs, cfg.Log = a.Desk, deploy.Paper, exportedPrograms{}, slog.New(y.denied)
+	cfg.Brokers, cfg.Programs, cfg.Log = onPaper(a.Desk), exportedPrograms{}, slog.New(y.denied)
 	p := startWith(t, cfg)
 	defer p.kill()
 	terms := termsOf(v, 0)
@@ -175,7 +175,7 @@ func (y *runs) bar(t *testing.T, a *account, p *process, v *venue, d *deploy.Dep
 	t.Helper()
 	b, symbol := v.bars[i], d.Terms.Symbol
 	time.Sleep(time.Until(time.Unix(b.T+shortBar, 0)))
-	a.broker.Observe(provider.Event{Sub: provider.Sub{Symbol: symbol, Interval: market.Minute1}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
+	a.paper.Observe(provider.Event{Sub: provider.Sub{Symbol: symbol, Interval: market.Minute1}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
 	a.price(v.bars[i+1].O) // the model trades at the next open
 	synctest.Wait()
 	v.close(i + 1)

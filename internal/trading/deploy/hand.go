@@ -39,6 +39,7 @@ type Desk interface {
 type hand struct {
 	*runner
 	ctx  context.Context //nolint:containedctx // of one bar
+	desk Desk            // where it trades
 	by   principal.Caller
 	bar  market.Bar
 	all  []order.Order   // of the deployment: those that are open, and the newest others
@@ -48,8 +49,9 @@ type hand struct {
 	entered decimal.Decimal // of held, what the model will have at the next open only
 }
 
-func (r *runner) newHand(ctx context.Context) *hand {
-	return &hand{runner: r, ctx: ctx, by: desk.DeploymentCaller(r.cfg.Owner, r.d.ID, r.d.Name), bar: r.newest, used: make(map[string]bool)}
+// newHand returns the hand at the desk of a stage.
+func (r *runner) newHand(ctx context.Context, stage Stage) *hand {
+	return &hand{runner: r, ctx: ctx, desk: r.cfg.Brokers[stage].Desk, by: desk.DeploymentCaller(r.cfg.Owner, r.d.ID, r.d.Name), bar: r.newest, used: make(map[string]bool)}
 }
 
 // carry brings the book to what the model wants after the newest bar: first what must go, then stops and targets, then
@@ -61,7 +63,7 @@ func (r *runner) carry(ctx context.Context) bool {
 	case !r.trades(&r.d) || r.d.State != Running && r.d.State != Paused:
 		return true
 	}
-	h := r.newHand(ctx)
+	h := r.newHand(ctx, r.d.Stage)
 	if !h.look() || !h.withdraw() {
 		return false
 	}
@@ -69,7 +71,7 @@ func (r *runner) carry(ctx context.Context) bool {
 		return true // its stops stay
 	}
 	if excess := h.excess(); excess.IsPositive() {
-		if sent, over := h.close(excess, "book"); !sent {
+		if sent, over := h.close(excess, "book"); !sent && !h.dust.Equal(excess) {
 			return over
 		}
 		if !h.look() || h.excess().IsPositive() {
@@ -85,16 +87,16 @@ func (r *runner) carry(ctx context.Context) bool {
 
 // look reads what the deployment holds, and its orders.
 func (h *hand) look() bool {
-	held, err := h.cfg.Desk.DeploymentPart(h.ctx, h.d.ID, h.d.Terms.Symbol)
+	held, err := h.desk.DeploymentPart(h.ctx, h.d.ID, h.d.Terms.Symbol)
 	var all []order.Order
 	if err == nil {
-		all, err = h.cfg.Desk.Orders(h.ctx, h.by, false)
+		all, err = h.desk.Orders(h.ctx, h.by, false)
 	}
 	if err != nil {
 		h.log.WarnContext(h.ctx, "account of a strategy not read", "error", err)
 		return false
 	}
-	h.held, h.all = held, slices.DeleteFunc(slices.Clone(all), func(o order.Order) bool { return o.Deployment != h.d.ID })
+	h.held, h.all = held.Div(h.d.Terms.Step).Truncate(0).Mul(h.d.Terms.Step), slices.DeleteFunc(slices.Clone(all), func(o order.Order) bool { return o.Deployment != h.d.ID })
 	h.entered = decimal.Zero
 	for _, o := range h.all {
 		if h.model != nil && h.model.wantsNow(o.Key) {
@@ -108,9 +110,12 @@ func (h *hand) look() bool {
 func (h *hand) place(r order.Request) (taken, denied bool) {
 	r.Symbol, r.Deployment = h.d.Terms.Symbol, h.d.ID
 	h.used[r.Key] = true
-	_, err := h.cfg.Desk.Place(h.ctx, h.by, r)
+	placed, err := h.desk.Place(h.ctx, h.by, r)
 	if err == nil {
 		return true, false
+	}
+	if rule := placed.Denial.Rule; r.ReduceOnly && (rule == "venue_min_quantity" || rule == "venue_min_notional") {
+		h.dust = r.Quantity
 	}
 	h.log.WarnContext(h.ctx, "order of a strategy not taken", "key", r.Key, "error", err)
 	f := fault.Of(err)
@@ -142,7 +147,7 @@ func (h *hand) withdraw() bool {
 
 // cancel ends an order of the deployment, unless it has ended already.
 func (h *hand) cancel(o order.Order) {
-	if _, err := h.cfg.Desk.Cancel(h.ctx, h.by, o.ID); err != nil && fault.KindOf(err) != fault.Conflict {
+	if _, err := h.desk.Cancel(h.ctx, h.by, o.ID); err != nil && fault.KindOf(err) != fault.Conflict {
 		h.log.WarnContext(h.ctx, "order of a strategy not cancelled", "order_id", o.ID, "error", err)
 	}
 }
@@ -156,7 +161,7 @@ func (h *hand) excess() decimal.Decimal {
 	if stop := h.model.protection().StopLoss; stop.IsPositive() && decimalOf(h.bar.C, h.model.exact.price).Cmp(stop) != h.held.Sign() {
 		keep = h.entered // the price has passed it
 	}
-	return h.held.Abs().Sub(keep.Abs())
+	return h.held.Abs().Sub(keep.Abs()).Sub(h.dust)
 }
 
 // close sells or buys back a part of what is held. It reports whether it sent an order, and else whether it has tried
@@ -206,7 +211,7 @@ func closing(held decimal.Decimal) order.Side {
 // protect sets the stop and the target of the book, where they are not as the model wants them. It reports false if that
 // must be tried again.
 func (h *hand) protect() bool {
-	if h.held.Equal(h.entered) { // the legs of the entry protect it until the model has it
+	if h.held.Abs().Sub(h.dust).LessThanOrEqual(h.entered.Abs()) { // the legs of the entry protect it until the model has it
 		return true
 	}
 	want := h.model.protection()
@@ -248,7 +253,7 @@ func (h *hand) line(p order.Protection) (taken, denied bool) {
 
 // protected reports whether the lines of the deployment have the prices that are wanted, for all that it holds.
 func (h *hand) protected(want order.Protection) bool {
-	positions, err := h.cfg.Desk.Positions(h.ctx, h.by)
+	positions, err := h.desk.Positions(h.ctx, h.by)
 	if err != nil {
 		return true // the next bar asks again
 	}
@@ -323,27 +328,42 @@ func (h *hand) level(price, from, apart, percent, direction decimal.Decimal) dec
 	return price.DivRound(h.d.Terms.Tick, 0).Mul(h.d.Terms.Tick)
 }
 
-// leave ends a deployment at the desk: its entries are cancelled, what it holds is closed or stays, and belongs to no
-// deployment any more. It reports false if that must be tried again.
+// leave ends a deployment. It reports false if that must be tried again.
 func (r *runner) leave(ctx context.Context) bool {
-	h := r.newHand(ctx)
-	h.bar = market.Bar{} // the attempts are those of the stop
+	kept, left := r.newHand(ctx, r.d.Stage).leave(r.d.Close, "stop")
+	return left && r.record(ctx, &entry{Kind: entryStopped, By: r.d.StoppedBy, Detail: kept})
+}
+
+// depart ends a deployment that was promoted at the account that it traded on before. It reports false if that must be
+// tried again.
+func (r *runner) depart(ctx context.Context) bool {
+	if r.cfg.Brokers[r.d.leaving].Desk == nil {
+		return true
+	}
+	_, left := r.newHand(ctx, r.d.leaving).leave(true, "promoted")
+	return left && r.record(ctx, &entry{Kind: entryLeft})
+}
+
+// leave ends a deployment at the desk: its entries are cancelled, what it holds is closed or stays, and belongs to no
+// deployment any more. It reports false if that must be tried again, and else what it could not close.
+func (h *hand) leave(closes bool, what string) (kept string, left bool) {
+	h.bar = market.Bar{} // the attempts are those of the end
 	if !h.look() || !h.withdraw() {
-		return false
+		return "", false
 	}
-	kept := ""
-	if r.d.Close && !h.held.IsZero() {
-		sent, over := h.close(h.held.Abs(), "stop")
-		if !over && (!sent || !h.look() || !h.held.IsZero()) {
-			return false
+	if closes && !h.held.IsZero() {
+		sent, over := h.close(h.held.Abs(), what)
+		small := h.dust.Equal(h.held.Abs())
+		if !over && !small && (!sent || !h.look() || !h.held.IsZero()) {
+			return "", false
 		}
-		if over {
-			kept = fmt.Sprintf("%s could not be closed after %d orders; it is yours now, with its stops", h.held, mostAttempts)
+		if over || small {
+			kept = fmt.Sprintf("%s could not be closed; it is yours now, with its stops", h.held)
 		}
 	}
-	if err := r.cfg.Desk.ReleaseDeployment(ctx, principal.Caller{Subject: r.cfg.Owner}, r.d.ID); err != nil {
-		r.log.WarnContext(ctx, "book of a strategy not released", "error", err)
-		return false
+	if err := h.desk.ReleaseDeployment(h.ctx, principal.Caller{Subject: h.cfg.Owner}, h.d.ID); err != nil {
+		h.log.WarnContext(h.ctx, "book of a strategy not released", "error", err)
+		return "", false
 	}
-	return r.record(ctx, &entry{Kind: entryStopped, By: r.d.StoppedBy, Detail: kept})
+	return kept, true
 }

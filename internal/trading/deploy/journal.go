@@ -32,6 +32,8 @@ const (
 	entryBar      = "bar"  // one bar with its intents
 	entryPaused   = "paused"
 	entryResumed  = "resumed"
+	entryPromoted = "promoted"
+	entryLeft     = "left" // the account that it traded on before a promotion
 	entryStopping = "stopping"
 	entryStopped  = "stopped"
 	entryEngine   = "engine" // a newer version computes the same
@@ -44,7 +46,9 @@ type entry struct {
 	By         string      `json:"by,omitempty"`
 	Deployment *Deployment `json:"deployment,omitempty"` // of a proposal
 	Stage      Stage       `json:"stage,omitempty"`
-	Through    int64       `json:"through,omitempty"` // of a start or a resume: the newest bar that is history
+	Account    string      `json:"account,omitempty"`  // of a start or a promotion: where it trades
+	Accepted   []string    `json:"accepted,omitempty"` // of a promotion: gates that were not met
+	Through    int64       `json:"through,omitempty"`  // of a start, a promotion or a resume: the newest bar that is history
 	Limits     *Limits     `json:"limits,omitempty"`
 	Cause      Cause       `json:"cause,omitempty"`
 	Detail     string      `json:"detail,omitempty"`
@@ -53,6 +57,11 @@ type entry struct {
 	Block      []byte      `json:"block,omitempty"` // of bars
 	Late       bool        `json:"late,omitempty"`  // the bar came too late for entries
 	Intents    written     `json:"intents,omitzero"`
+}
+
+// silent reports whether nobody hears of an entry: it changes nothing that was decided.
+func (e *entry) silent() bool {
+	return e.Kind == entryBar || e.Kind == entryBars || e.Kind == entryEngine || e.Kind == entryLeft
 }
 
 // mostRecent bounds the intents that are kept in memory.
@@ -72,10 +81,18 @@ func (d *Deployment) apply(e *entry) error {
 		*d = *e.Deployment
 		d.ID, d.State, d.ProposedAt, d.ProposedBy = id, Proposed, e.At, e.By
 	case entryStarted:
-		d.State, d.Stage, d.StartedAt, d.StartedBy, d.history = Running, e.Stage, e.At, e.By, e.Through
+		d.State, d.Stage, d.Account, d.StartedAt, d.StartedBy, d.history = Running, e.Stage, e.Account, e.At, e.By, e.Through
 		d.limit(e.Limits)
+	case entryPromoted:
+		d.leaving, d.Stage, d.Account, d.PromotedAt, d.PromotedBy, d.Accepted, d.history = d.Stage, e.Stage, e.Account, e.At, e.By, e.Accepted, e.Through
+		d.limit(e.Limits)
+	case entryLeft:
+		d.leaving = ""
 	case entryPaused:
 		d.State, d.Cause, d.Detail = Paused, e.Cause, e.Detail
+		if e.Cause != ByOwner {
+			d.troubled = e.At
+		}
 	case entryResumed:
 		d.State, d.Cause, d.Detail, d.history = Running, "", "", max(d.history, e.Through)
 		d.limit(e.Limits)

@@ -49,7 +49,7 @@ func TestPause_LossLimit(t *testing.T) {
 		a.price(100)
 		time.Sleep(2 * time.Second)
 		cfg := config(j, v, time.Now)
-		cfg.Desk, cfg.Highest = a.Desk, deploy.Paper
+		cfg.Brokers = onPaper(a.Desk)
 		p := startWith(t, cfg)
 		defer func() { p.kill() }()
 		terms := termsOf(v, 0)
@@ -66,7 +66,7 @@ func TestPause_LossLimit(t *testing.T) {
 			for i := v.closed; i < n; i++ {
 				b := v.bars[i]
 				time.Sleep(time.Until(time.Unix(b.T+300, 0)))
-				a.broker.Observe(provider.Event{Sub: provider.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
+				a.paper.Observe(provider.Event{Sub: provider.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, Kind: provider.Closed, Bar: b, Price: b.C, At: time.Now()}, provider.Clock{})
 				a.price(b.C)
 				synctest.Wait()
 				p.Deliver(deploy.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, v.close(i+1))

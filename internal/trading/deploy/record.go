@@ -145,9 +145,11 @@ type Deployment struct {
 	Intents int     `json:"intents"`           // recorded so far
 	Model   *Result `json:"model,omitempty"`   // nil while nothing is computed
 
-	history int64      // open of the newest bar before the start
-	engine  int        // that computes the same as the one of the terms; 0 for that one
-	recent  []wantedAt // the newest bars with intents
+	history  int64      // open of the newest bar before the start, the promotion or the last resume
+	leaving  Stage      // before a promotion, while its account there has not ended
+	troubled time.Time  // when it was last paused, but by its owner
+	engine   int        // that computes the same as the one of the terms; 0 for that one
+	recent   []wantedAt // the newest bars with intents
 }
 
 // Record is what was decided about a deployment, by whom and when.
@@ -156,10 +158,16 @@ type Record struct {
 	Limits     Limits    `json:"limits,omitzero"`
 	Note       string    `json:"note,omitempty"`
 	Report     string    `json:"report_id,omitempty"` // of the back-test beside the proposal
+	Needs      Needs     `json:"needs,omitzero"`      // counted in that
+	Flags      []string  `json:"flags,omitempty"`     // of its honesty
+	Account    string    `json:"account,omitempty"`   // that it trades on; none in shadow
 	ProposedBy string    `json:"proposed_by"`
 	ProposedAt time.Time `json:"proposed_at"`
 	StartedBy  string    `json:"started_by,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
+	PromotedBy string    `json:"promoted_by,omitempty"`
+	PromotedAt time.Time `json:"promoted_at,omitzero"`
+	Accepted   []string  `json:"accepted,omitempty"` // gates that were not met at the promotion
 	StoppedBy  string    `json:"stopped_by,omitempty"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	Bars       int       `json:"bars"` // computed, those before the start included

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/retry"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -39,6 +41,8 @@ type runner struct {
 	failed int                        // in a row
 	retry  *time.Timer                // of what failed, and of the next bar; never nil
 	tried  map[string]bool            // keys of the entries that the model wants and that were placed or denied
+
+	dust decimal.Decimal // of what it holds, less than the venue lets it close
 
 	unread bool // the journal could not be read
 	unmade bool // the model could not be made or computed: its venue or the store did not answer
@@ -215,7 +219,7 @@ func (r *runner) record(ctx context.Context, entries ...*entry) bool {
 			r.log.ErrorContext(ctx, "strategy", "error", err)
 		}
 	}
-	if last := entries[len(entries)-1]; r.cfg.Changed != nil && last.Kind != entryBar && last.Kind != entryBars && last.Kind != entryEngine {
+	if last := entries[len(entries)-1]; r.cfg.Changed != nil && !last.silent() {
 		r.cfg.Changed(ctx, r.d, Change{last.Kind, last.By})
 	}
 	return true
@@ -360,7 +364,8 @@ func (r *runner) settle(ctx context.Context) {
 	if !r.due || r.unread {
 		return
 	}
-	switch r.due = !r.checkLoss(ctx) || !r.carry(ctx); {
+	left := r.d.leaving == "" || r.depart(ctx)
+	switch r.due = !r.checkLoss(ctx) || !r.carry(ctx) || !left; {
 	case !r.due:
 		r.failed = 0
 	case ctx.Err() == nil:
@@ -375,7 +380,7 @@ func (r *runner) checkLoss(ctx context.Context) bool {
 	if !most.IsPositive() || r.d.State != Running || !r.trades(&r.d) || r.newest.T == 0 || r.model == nil {
 		return true
 	}
-	book, _, err := r.cfg.Desk.DeploymentBook(ctx, r.d.ID, r.d.Terms.Symbol)
+	book, _, err := r.deskOf(&r.d).DeploymentBook(ctx, r.d.ID, r.d.Terms.Symbol)
 	if err != nil {
 		r.log.WarnContext(ctx, "account of a strategy not read", "error", err)
 		return false

@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -22,6 +23,7 @@ type Owner struct {
 type Shown struct {
 	Detail
 	Book   *Book    `json:"book,omitempty"`
+	Gates  []Gate   `json:"gates,omitempty"` // before it may trade on the account of the broker
 	Recent []Intent `json:"recent_intents,omitempty"`
 	More   int      `json:"more_intents,omitempty"`
 }
@@ -55,8 +57,14 @@ func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	out.Recent, out.More = IntentsOf(&d)
-	return out, nil
+	if d.Stage == deploy.Paper && !d.State.Final() && slices.Contains(own.Stages(), StageLive) {
+		out.Gates, err = own.Gates(ctx, d.ID)
+	}
+	return out, err
 }
+
+// Gate is a condition before a strategy trades with money.
+type Gate = deploy.Gate
 
 // DriftOwn compares a strategy with its account.
 func (o Owner) DriftOwn(ctx context.Context, id string) (Drift, error) {
@@ -95,13 +103,15 @@ func LimitsOf(most, loss string) (l Limits, err error) {
 const maxAmount = 30 // bytes
 
 // Acts lists what the owner can do with a strategy.
-func Acts() []string { return []string{"start", "decline", "pause", "resume", "stop"} }
+func Acts() []string { return []string{"start", "decline", "pause", "resume", "promote", "stop"} }
 
 // How says how an act is carried out.
 type How struct {
 	Stage  string // of a start
-	Limits Limits // of a start; of a resume the loss
+	Limits Limits // of a start and a promotion; of a resume the loss
 	Close  bool   // of a stop: what is held is closed at the market
+
+	Accept []string // of a promotion: gates that are not met
 }
 
 // Act changes a strategy.
@@ -120,10 +130,12 @@ func (o Owner) Act(ctx context.Context, by, act, id string, how How) (View, erro
 		d, err = own.Pause(ctx, by, id)
 	case "resume":
 		d, err = own.Resume(ctx, by, id, how.Limits.MaxLoss)
+	case "promote":
+		d, err = own.Promote(ctx, by, id, how.Limits, how.Accept)
 	case "stop":
 		d, err = own.Stop(ctx, by, id, how.Close)
 	default:
-		err = fault.Field("act", act, "start, decline, pause, resume or stop", fault.Nearest(act, Acts())...)
+		err = fault.Field("act", act, "start, decline, pause, resume, promote or stop", fault.Nearest(act, Acts())...)
 	}
 	if err != nil {
 		return View{}, err

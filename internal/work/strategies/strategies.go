@@ -47,22 +47,11 @@ type Proposal struct {
 // Proposed is the answer to a proposal.
 type Proposed struct {
 	deploy.Deployment
-	Needs    Needs
 	Backtest *research.BacktestAnswer
 }
 
 // Needs counts what a strategy has asked for in its back-test.
-type Needs struct {
-	Entries   int `json:"market_entries"`
-	Limits    int `json:"limit_entries"`
-	Stops     int `json:"stop_entries"`
-	Lines     int `json:"exits_at_prices"`
-	Trails    int `json:"exits_that_trail"`
-	Closes    int `json:"market_exits"`
-	Turns     int `json:"turns"` // entries against a position
-	Shorts    int `json:"short_entries"`
-	Unguarded int `json:"entries_without_stop"`
-}
+type Needs = deploy.Needs
 
 // Propose checks a strategy, tests it on the paper account over past bars and records it. Nothing trades until the
 // owner starts it.
@@ -95,21 +84,20 @@ func (s *Strategies) Propose(ctx context.Context, caller principal.Caller, p Pro
 	d := deploy.Deployment{
 		Name: p.Name, Terms: s.terms(&p, live, tested, libraries), Record: deploy.Record{Note: p.Note, Limits: p.Limits, Report: tested.Backtest.ReportID},
 	}
-	d.Terms.Program.Name = name
+	d.Terms.Program.Name, d.Flags = name, tested.Backtest.Honesty.Flags
 	if err := readProgram(&d.Terms.Program, &p.Backtest); err != nil {
 		return nil, err
 	}
-	needs, err := s.needs(ctx, &d.Terms, live)
-	if err != nil {
+	if d.Needs, err = s.needs(ctx, &d.Terms, live); err != nil {
 		return nil, err
 	}
-	if err := refuseShorts(&p, live, needs); err != nil {
+	if err := refuseShorts(&p, live, d.Needs); err != nil {
 		return nil, err
 	}
 	if d, err = own.Propose(ctx, caller.Client, d); err != nil {
 		return nil, err
 	}
-	return &Proposed{Deployment: d, Needs: needs, Backtest: tested.Backtest}, nil
+	return &Proposed{Deployment: d, Backtest: tested.Backtest}, nil
 }
 
 // check returns an error that names the first argument that cannot be used.
@@ -203,7 +191,7 @@ func recording(r *research.Research, asked map[string]string) func(path string) 
 }
 
 // needs counts what a strategy asks for over the bars of its back-test.
-func (s *Strategies) needs(ctx context.Context, t *deploy.Terms, live *research.Live) (n Needs, err error) {
+func (s *Strategies) needs(ctx context.Context, t *deploy.Terms, live *research.Live) (n deploy.Needs, err error) {
 	bars, err := s.Bars.Closed(ctx, t.Symbol, t.Interval, t.First)
 	if err != nil {
 		return n, err
@@ -219,32 +207,14 @@ func (s *Strategies) needs(ctx context.Context, t *deploy.Terms, live *research.
 			return n, fault.New(fault.Unsupported, "script_failed", "%v", err)
 		}
 		for i := range intents {
-			n.count(&intents[i])
+			n.Count(&intents[i])
 		}
 	}
 	return n, nil
 }
 
-func (n *Needs) count(i *deploy.Intent) {
-	add := func(to *int, when bool) {
-		if when {
-			*to++
-		}
-	}
-	entry := i.Kind == deploy.EntryKind
-	add(&n.Entries, entry && i.Market())
-	add(&n.Limits, entry && i.Limit.IsPositive())
-	add(&n.Stops, entry && i.Stop.IsPositive())
-	add(&n.Turns, entry && i.Closes.IsPositive())
-	add(&n.Shorts, entry && i.Side.Sign() < 0 && i.Quantity.GreaterThan(i.Closes))
-	add(&n.Unguarded, entry && i.StopLoss.IsZero() && i.StopApart.IsZero() && i.StopPercent.IsZero())
-	add(&n.Lines, i.Kind == deploy.LineKind)
-	add(&n.Trails, i.Kind == deploy.LineKind && i.Trails)
-	add(&n.Closes, i.Kind == deploy.CloseKind)
-}
-
 // refuseShorts refuses a strategy that sells short where nothing is lent, unless it is to trade long alone.
-func refuseShorts(p *Proposal, live *research.Live, n Needs) error {
+func refuseShorts(p *Proposal, live *research.Live, n deploy.Needs) error {
 	if n.Shorts == 0 || p.LongOnly || live.Config().Perp != nil {
 		return nil
 	}

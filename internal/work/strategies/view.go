@@ -13,6 +13,8 @@ import (
 // Stages and states as the faces name them.
 const (
 	StageShadow   = string(deploy.Shadow)
+	StagePaper    = string(deploy.Paper)
+	StageLive     = string(deploy.Live)
 	StateProposed = string(deploy.Proposed)
 	StateRunning  = string(deploy.Running)
 	StatePaused   = string(deploy.Paused)
