@@ -70,11 +70,11 @@ func (r *runner) carry(ctx context.Context) bool {
 	if r.model == nil || r.newest.T == 0 {
 		return true // its stops stay
 	}
-	if excess := h.excess(); excess.IsPositive() {
+	if excess := h.excess(); excess.GreaterThan(h.dust) {
 		if sent, over := h.close(excess, "book"); !sent && !h.dust.Equal(excess) {
 			return over
 		}
-		if !h.look() || h.excess().IsPositive() {
+		if !h.look() || h.excess().GreaterThan(h.dust) {
 			return false // its stops stay while more is held than the model keeps
 		}
 	}
@@ -161,7 +161,7 @@ func (h *hand) excess() decimal.Decimal {
 	if stop := h.model.protection().StopLoss; stop.IsPositive() && decimalOf(h.bar.C, h.model.exact.price).Cmp(stop) != h.held.Sign() {
 		keep = h.entered // the price has passed it
 	}
-	return h.held.Abs().Sub(keep.Abs()).Sub(h.dust)
+	return h.held.Abs().Sub(keep.Abs())
 }
 
 // close sells or buys back a part of what is held. It reports whether it sent an order, and else whether it has tried
@@ -171,7 +171,9 @@ func (h *hand) close(quantity decimal.Decimal, what string) (sent, over bool) {
 	if key == "" {
 		return false, over
 	}
-	sent, _ = h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: quantity, ReduceOnly: true, Key: key})
+	if sent, _ = h.place(order.Request{Side: closing(h.held), Type: order.Market, Quantity: quantity, ReduceOnly: true, Key: key}); sent {
+		h.dust = decimal.Zero
+	}
 	return sent, false
 }
 
@@ -211,7 +213,11 @@ func closing(held decimal.Decimal) order.Side {
 // protect sets the stop and the target of the book, where they are not as the model wants them. It reports false if that
 // must be tried again.
 func (h *hand) protect() bool {
-	if h.held.Abs().Sub(h.dust).LessThanOrEqual(h.entered.Abs()) { // the legs of the entry protect it until the model has it
+	switch holds := h.held.Abs().Sub(h.dust); {
+	case !holds.IsPositive():
+		h.unprotect()
+		return true
+	case holds.LessThanOrEqual(h.entered.Abs()): // the legs of the entry protect it until the model has it
 		return true
 	}
 	want := h.model.protection()
@@ -240,6 +246,17 @@ func (h *hand) protect() bool {
 		return over
 	}
 	return taken || denied
+}
+
+// unprotect cancels the stops and targets of what was held: too little of it may be left for the desk to end them. Those
+// of an entry that has not ended wait for that.
+func (h *hand) unprotect() {
+	for _, o := range h.all {
+		waits := slices.ContainsFunc(h.all, func(entry order.Order) bool { return entry.ID == o.Parent && !entry.Status.Final() })
+		if !o.Status.Final() && (o.Role == order.StopLoss || o.Role == order.TakeProfit) && !waits && o.CancelRequested.IsZero() {
+			h.cancel(o)
+		}
+	}
 }
 
 // line asks for the prices of all that is held.

@@ -38,8 +38,8 @@ if bar_index % 2 == 0
 else
     strategy.close_all()`
 
-// newPair starts the strategy on paper, on bars that have closed before.
-func newPair(t *testing.T, flags ...string) *pair {
+// newPair starts the strategy on paper, on bars that have closed before. The other account has money, or play money.
+func newPair(t *testing.T, money bool, flags ...string) *pair {
 	t.Helper()
 	p := &pair{t: t, paper: openAt(t, onThePaper), live: openAt(t, onThePaper), venue: &venue{bars: smooth(400), closed: 120}}
 	p.price(p.venue.bars[119].C)
@@ -48,7 +48,7 @@ func newPair(t *testing.T, flags ...string) *pair {
 	p.cfg = config(p.journals, p.venue, time.Now)
 	p.cfg.Brokers = map[deploy.Stage]deploy.Broker{
 		deploy.Paper: {Desk: p.paper.Desk, Account: "owner"},
-		deploy.Live: {Desk: p.live.Desk, Account: "owner/test-live", Money: true, Capabilities: func(context.Context, market.Symbol) (order.Capabilities, error) {
+		deploy.Live: {Desk: p.live.Desk, Account: "owner/test-live", Money: money, Capabilities: func(context.Context, market.Symbol) (order.Capabilities, error) {
 			return order.Capabilities{Stops: true}, nil
 		}},
 	}
@@ -59,8 +59,10 @@ func newPair(t *testing.T, flags ...string) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = p.Start(t.Context(), "owner", d.ID, deploy.Live, capped(100)); code(err) != "paper_first" {
-		t.Errorf("started with money at once: %v", err)
+	if money {
+		if _, err = p.Start(t.Context(), "owner", d.ID, deploy.Live, capped(100)); code(err) != "paper_first" {
+			t.Errorf("started with money at once: %v", err)
+		}
 	}
 	if p.d, err = p.Start(t.Context(), "owner", d.ID, deploy.Paper, capped(1000)); err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func (p *pair) open() string {
 func TestPromote_GatesStandBetweenPaperAndMoney(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPair(t, backtest.FlagFew)
+		p := newPair(t, true, backtest.FlagFew)
 		defer func() { p.stop() }()
 		p.to(130)
 		if got := p.open(); got != "proven few_trades" {
@@ -227,9 +229,9 @@ func TestPromote_KilledWhileItLeaves(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for call := range longtest.Pick(3, 6) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPair(t)
+				p := newPair(t, false)
 				defer func() { p.stop() }()
-				p.to(191)
+				p.to(131)
 				through := &dying{Desk: p.paper.Desk, journals: p.journals, at: func(n int) (bool, bool) { return n == call && !after, n == call && after }}
 				dies := p.cfg
 				dies.Brokers = maps.Clone(p.cfg.Brokers)
@@ -252,7 +254,7 @@ func TestPromote_KilledWhileItLeaves(t *testing.T) {
 				if paper, live := p.held(); paper != "0" || live != "0" {
 					t.Errorf("call %d, after: %t: %s on paper, %s with money", call, after, paper, live)
 				}
-				if p.to(193); len(p.orders()) != 3 {
+				if p.to(133); len(p.orders()) != 3 {
 					t.Errorf("call %d, after: %t: %d orders with money, an entry has 3", call, after, len(p.orders()))
 				}
 				if paper, live := p.held(); paper != "0" || live != "1" {

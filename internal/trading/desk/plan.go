@@ -296,7 +296,8 @@ func (p *proposal) denyOpenEntry() *guard.Denial {
 }
 
 // stopsWith counts the stops that the venue has with a plan, once some orders have ended: one for each line that
-// asks for one, and more where a line has several, as after an exit that the venue refused.
+// asks for one, and more where a line has several, as after an exit that the venue refused. What is left of a position
+// that was sold, because of a fee in what was bought, is too little for a stop.
 func (l *loop) stopsWith(s market.Symbol, lines []order.Line, ends []order.Order) int {
 	working := make(map[string]int)
 	for _, o := range l.book.Legs(s) {
@@ -304,10 +305,12 @@ func (l *loop) stopsWith(s market.Symbol, lines []order.Line, ends []order.Order
 			working[o.Line()]++
 		}
 	}
-	n := 0
+	n, least := 0, l.least(s)
 	for _, line := range lines {
-		if line.Protect.HasStop() {
-			n += max(1, working[line.ID])
+		has := working[line.ID]
+		rest := has == 0 && line.Quantity.IsPositive() && line.Quantity.LessThan(least) // that of an entry is still zero
+		if line.Protect.HasStop() && !rest {
+			n += max(1, has)
 		}
 	}
 	return n

@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,5 +44,23 @@ func TestPlan_ALineThatBecameTooSmallKeepsItsStop(t *testing.T) {
 		s.denied(s.sells(s.net("0.001"), "target 56000"), "venue_leg_notional")
 		time.Sleep(time.Minute)
 		s.works(small, large)
+	}, binanceToo)
+}
+
+// TestPlan_WhatAFeeLeavesTakesNoStop buys with a stop and a target that is reached, again and again. A fee in what was bought
+// leaves a little each time, which no stop of the venue can close, and does not count as one.
+func TestPlan_WhatAFeeLeavesTakesNoStop(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		for n := range 7 {
+			s.done(s.buys("0.0199", fmt.Sprintf("stop %d target %d", 48500+n, 51000+n)))
+			s.move("51500")
+			time.Sleep(10 * time.Second)
+			s.move("50000")
+			time.Sleep(10 * time.Second)
+		}
+		if rest := s.held(); !rest.IsPositive() || rest.GreaterThan(dec("0.00001")) {
+			s.t.Errorf("%s is left", rest)
+		}
 	}, binanceToo)
 }
