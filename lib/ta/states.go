@@ -211,6 +211,7 @@ func (s *series) resume(in Input, from *state, closed, window int) (r *Result, b
 
 // raised copies what a state's rows from a bar on have raised.
 func (r *Result) raised(from *state, begun int) {
+	r.Signals = make([]Signal, 0, len(from.signals)+4) // and those of the newest bars
 	for _, s := range from.signals {
 		if s.Confirmed >= begun {
 			r.Signals = append(r.Signals, s)

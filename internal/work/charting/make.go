@@ -43,6 +43,9 @@ type Made struct {
 // below the 1,048,576 bytes at which clients truncate.
 const seriesLimit = 480_000
 
+// usualSummary is a little more than most summaries have.
+const usualSummary = 8 << 10
+
 // Make computes a chart with the caller's alerts, position and orders and the drawings of the request, and makes
 // what its format asks for.
 func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (made Made, err error) {
@@ -72,7 +75,7 @@ func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (
 		made.JSON = payload.AppendSeries(nil, shown, seriesLimit)
 		return made, nil
 	case Summary, Both:
-		made.JSON = payload.AppendSummary(nil, shown)
+		made.JSON = payload.AppendSummary(make([]byte, 0, usualSummary), shown)
 		if format == Summary {
 			return made, nil
 		}

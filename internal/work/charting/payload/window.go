@@ -43,7 +43,7 @@ func Tail(r *ta.Result, total, n int) *ta.Result {
 			cut.Profiles = append(cut.Profiles, p)
 		}
 	}
-	cut.Signals = nil
+	cut.Signals = make([]ta.Signal, 0, len(r.Signals))
 	for _, s := range r.Signals {
 		if s.X >= from {
 			s.X, s.Confirmed = s.X-from, s.Confirmed-from
