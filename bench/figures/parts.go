@@ -128,6 +128,7 @@ func beside() part {
 	return part{name: "alerts beside long work", once: true, commands: []string{"LONGTEST=1 go test -count=1 ./e2e/research -run TestBeside_AlertsDoNotWait -v || true"}, readings: []reading{
 		text("beside.p50", line+`scan, .*alone p50 ([\d.]+)(µs|ms|s),`, 1, "ms"), text("beside.p99", line+`scan, .*alone p50 \S+ p90 \S+ p99 ([\d.]+)(µs|ms|s);`, 1, "ms"),
 		text("beside.scan", line+`scan, .* and ([\d.]+) times`, 1, "times"), text("beside.sweep", line+`sweep, .* and ([\d.]+) times`, 1, "times"),
+		text("beside.other", line+`another program, .* and ([\d.]+) times`, 1, "times"),
 	}}
 }
 
@@ -187,6 +188,6 @@ func rows() []row {
 		{"a price that fires none of a million alerts", "{alerts.nothing+}, no allocation", []bar{most("alerts.nothing", 300)}},
 		{"a price that fires 1 of a million", "{alerts.fires+}", nil},
 		{"from a price at the venue until the client has the alert, p50 and p99", "{beside.p50}, {beside.p99}", nil},
-		{"the p99 beside a sweep, beside a scan", "{beside.sweep}, {beside.scan}", []bar{most("beside.sweep", 1.1), most("beside.scan", 1.1)}},
+		{"the p99 beside a sweep, a scan, another program of the lowest priority", "{beside.sweep}, {beside.scan}, {beside.other}", []bar{most("beside.sweep", 1.1), most("beside.scan", 1.1)}},
 	}
 }
