@@ -86,14 +86,14 @@ func (b *bomb) dieWhile(evaluates func() bool) {
 			pause(b.ctx, time.Millisecond)
 			continue
 		}
-		b.signal(syscall.SIGSTOP)
+		b.signal(sigStop)
 		for !strings.Contains(b.state(), "T (stopped)") && b.ctx.Err() == nil {
 			pause(b.ctx, time.Millisecond)
 		}
 		if evaluates() {
 			break
 		}
-		b.signal(syscall.SIGCONT)
+		b.signal(sigCont)
 	}
 	b.p.kill(b.T)
 	b.c.close()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -90,8 +91,32 @@ func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
 	}
 	// The only source is sample bars that move with the clock.
 	deps.Venues, deps.Halts = []provider.Descriptor{sample.Descriptor(sample.Config{Seed: 7, Now: time.Now})}, nil
+	tour.Console = func(ctx context.Context) (string, error) { return reachConsole(ctx, home) }
 	return tour.Run(ctx, func(ctx context.Context, in io.Reader, out, log io.Writer) error {
 		deps.Stdin, deps.Stdout, deps.Stderr = in, out, log
 		return Run(ctx, cfg, deps)
 	})
+}
+
+// reachConsole opens the console of the program in a state directory and asks it for its first page.
+func reachConsole(ctx context.Context, home string) (string, error) {
+	c, err := control.OpenConsole(ctx, home)
+	if err != nil {
+		return "", errors.New("nothing answers on its local socket")
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	page, err := client.Do(ask)
+	if err != nil {
+		return "", err
+	}
+	if err := page.Body.Close(); err != nil || page.StatusCode != http.StatusOK {
+		return "", errors.Join(err, fmt.Errorf("%s answers %s", c.URL, page.Status))
+	}
+	return c.URL, nil
 }

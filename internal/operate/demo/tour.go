@@ -29,6 +29,8 @@ type Tour struct {
 	Say     func(format string, args ...any)
 	Call    func(method, arguments string)
 	Waiting func(since time.Duration)
+	// Console opens the owner's console of the program and returns where it answers; nil leaves it out.
+	Console func(context.Context) (address string, err error)
 
 	last  float64   // price
 	setAt time.Time // of the alerts
@@ -41,7 +43,7 @@ func (t *Tour) Run(ctx context.Context, run Program) error {
 
 func (t *Tour) walk(ctx context.Context, c *client) error {
 	c.onCall = t.Call
-	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.setAlerts, t.trade, t.draw, t.backtest, t.awaitAlert, t.earn} {
+	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.setAlerts, t.trade, t.showConsole, t.draw, t.backtest, t.awaitAlert, t.earn} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -178,6 +180,21 @@ if ta.crossover(fast, slow)
 if ta.crossunder(fast, slow)
     strategy.close("long")
 `
+
+// showConsole opens the console beside the client, as the owner would.
+func (t *Tour) showConsole(ctx context.Context, _ *client) error {
+	if t.Console == nil {
+		return nil
+	}
+	t.Say("You open your console beside it, as candela console does.")
+	address, err := t.Console(ctx)
+	if err != nil {
+		t.Say("It has none here: %s.", err) // as on a system without local sockets
+		return nil                          //nolint:nilerr // the agent works without it
+	}
+	t.Say("It answers at %s while the program runs: watch, approve orders, halt.", address)
+	return nil
+}
 
 func (t *Tour) draw(ctx context.Context, c *client) error {
 	t.Say("It draws a chart with a Pine script, RSI and MACD.")

@@ -1,0 +1,11 @@
+//go:build unix
+
+package alerts
+
+import "syscall"
+
+// The signals that let a process stand still and go on.
+const (
+	sigStop = syscall.SIGSTOP
+	sigCont = syscall.SIGCONT
+)
