@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image/png"
 	"os"
@@ -28,7 +29,7 @@ func main() {
 
 func run(command []string) error {
 	if len(command) == 0 {
-		return fmt.Errorf("usage: client COMMAND [ARGUMENT...]")
+		return errors.New("usage: client COMMAND [ARGUMENT...]")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -47,7 +48,7 @@ func run(command []string) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, log.String())
 	}
-	_, err = fmt.Println(says)
+	_, err = fmt.Fprintln(os.Stdout, says)
 	return err
 }
 

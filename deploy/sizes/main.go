@@ -73,7 +73,7 @@ type cell struct{ kind, platform string }
 
 // measure notes the artefacts of a folder.
 func measure(folder string, sizes map[cell]int64) error {
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -89,10 +89,10 @@ func measure(folder string, sizes map[cell]int64) error {
 	})
 }
 
-// place returns which artefact a file is. A wheel for musl is as large as the one for glibc.
+// place returns which artefact a file is.
 func place(name string) (cell, bool) {
 	platform := regexp.MustCompile(`(manylinux|linux|darwin|macosx|windows|win32|win)[\w.]*?[_-](amd64|x64|x86_64|arm64|aarch64)`).FindStringSubmatch(name)
-	if platform == nil || strings.Contains(name, "musllinux") || strings.HasSuffix(name, ".json") {
+	if platform == nil || strings.HasSuffix(name, ".json") {
 		return cell{}, false
 	}
 	system := map[string]string{"manylinux": "Linux", "linux": "Linux", "darwin": "macOS", "macosx": "macOS"}[platform[1]]

@@ -10,22 +10,21 @@ import (
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]cell{
-		"candela_linux_amd64":                               {"program", "Linux amd64"},
-		"candela_windows_arm64.exe":                         {"program", "Windows arm64"},
-		"candela_1.2.3_darwin_arm64.tar.gz":                 {"archive", "macOS arm64"},
-		"candela_1.2.3_windows_amd64.zip":                   {"archive", "Windows amd64"},
-		"candela_1.2.3_linux_arm64.deb":                     {"deb", "Linux arm64"},
-		"candela_1.2.3_darwin_amd64.mcpb":                   {"bundle", "macOS amd64"},
-		"candela-linux-x64-1.2.3.tgz":                       {"npm", "Linux amd64"},
-		"candela-win32-arm64-1.2.3.tgz":                     {"npm", "Windows arm64"},
-		"candela-1.2.3-py3-none-manylinux2014_x86_64.whl":   {"wheel", "Linux amd64"},
-		"candela-1.2.3-py3-none-macosx_12_0_arm64.whl":      {"wheel", "macOS arm64"},
-		"candela-1.2.3-py3-none-win_amd64.whl":              {"wheel", "Windows amd64"},
-		"candela-1.2.3-py3-none-manylinux_2_17_aarch64.whl": {"wheel", "Linux arm64"},
-		"candela-1.2.3-py3-none-musllinux_1_1_x86_64.whl":   {},
-		"candela_linux_amd64.cdx.json":                      {},
-		"candela-1.2.3.tgz":                                 {},
-		"checksums.txt":                                     {},
+		"candela_linux_amd64":               {"program", "Linux amd64"},
+		"candela_windows_arm64.exe":         {"program", "Windows arm64"},
+		"candela_1.2.3_darwin_arm64.tar.gz": {"archive", "macOS arm64"},
+		"candela_1.2.3_windows_amd64.zip":   {"archive", "Windows amd64"},
+		"candela_1.2.3_linux_arm64.deb":     {"deb", "Linux arm64"},
+		"candela_1.2.3_darwin_amd64.mcpb":   {"bundle", "macOS amd64"},
+		"candela-linux-x64-1.2.3.tgz":       {"npm", "Linux amd64"},
+		"candela-win32-arm64-1.2.3.tgz":     {"npm", "Windows arm64"},
+		"candela-1.2.3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl": {"wheel", "Linux amd64"},
+		"candela-1.2.3-py3-none-macosx_12_0_arm64.whl":                                               {"wheel", "macOS arm64"},
+		"candela-1.2.3-py3-none-win_amd64.whl":                                                       {"wheel", "Windows amd64"},
+		"candela-1.2.3-py3-none-manylinux_2_17_aarch64.whl":                                          {"wheel", "Linux arm64"},
+		"candela_linux_amd64.cdx.json":                                                               {},
+		"candela-1.2.3.tgz":                                                                          {},
+		"checksums.txt":                                                                              {},
 	} {
 		if got, _ := place(name); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)

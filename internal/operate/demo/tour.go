@@ -190,7 +190,7 @@ func (t *Tour) showConsole(ctx context.Context, _ *client) error {
 	address, err := t.Console(ctx)
 	if err != nil {
 		t.Say("It has none here: %s.", err) // as on a system without local sockets
-		return nil                          //nolint:nilerr // the agent works without it
+		return nil
 	}
 	t.Say("It answers at %s while the program runs: watch, approve orders, halt.", address)
 	return nil
