@@ -48,6 +48,7 @@ func (p *plays) ShowOwn(ctx context.Context, id string) (one strategies.Shown, e
 	if one.State == "running" {
 		one.StartedAt, one.StartedBy, one.Limits.Cap = noon(), "candela strategies", dec("500")
 		one.Book = &strategies.Book{Quantity: dec("0.4"), Average: dec("2001.6"), Net: dec("-13.4")}
+		one.Gates = []strategies.Gate{{Name: "proven", Met: true, Needs: "30 closed trades"}, {Name: "few_trades", Needs: "no such flag", Waive: true}}
 		one.Recent = []strategies.Intent{{Bar: "2026-11-12T11:45:00Z", Intent: deploy.Intent{Kind: deploy.EntryKind, ID: "L", Quantity: dec("0.5"), StopLoss: dec("1960")}}}
 	}
 	return one, nil
@@ -71,7 +72,7 @@ func (p *plays) Act(ctx context.Context, by, act, id string, how strategies.How)
 	if err == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.acts = append(p.acts, fmt.Sprintf("%s %s by %s: %s %s %t", act, id, by, how.Stage, how.Limits.Cap, how.Close))
+		p.acts = append(p.acts, strings.TrimSpace(fmt.Sprintf("%s %s by %s: %s %s %t %s", act, id, by, how.Stage, how.Limits.Cap, how.Close, strings.Join(how.Accept, ","))))
 	}
 	return one.View, err
 }
@@ -84,7 +85,8 @@ func TestStrategies_AreShownWithTheirDrift(t *testing.T) {
 	if r := b.get("/console/strategies"); strings.Index(r.body, "btc-rsi") > strings.Index(r.body, "eth-cross") {
 		t.Error("the proposal does not come first")
 	}
-	shows(t, b, "/console/strategies/run1", "From the model to the account", "partial", "\u22123.70", "&#43;13.75", "costlier", "1,960", "/console/strategies/run1/stop", "by candela strategies", "M82 12H")
+	shows(t, b, "/console/strategies/run1", "From the model to the account", "partial", "\u22123.70", "&#43;13.75", "costlier", "1,960", "/console/strategies/run1/stop", "by candela strategies", "M82 12H",
+		"Before it trades on the account of the broker", "30 closed trades", "open; may be accepted", "/console/strategies/run1/promote")
 	shows(t, b, "/console/strategies/new1", "/console/strategies/new1/start", "it &lt;/script&gt; worked", "Nothing yet")
 	if r := b.get("/console/strategies/none"); r.status != http.StatusNotFound {
 		t.Errorf("an unknown one: %d", r.status)
@@ -100,11 +102,16 @@ func TestStrategies_OwnerActs(t *testing.T) {
 	if r := b.post("/console/strategies/new1/start", "stage", "shadow"); r.status == http.StatusSeeOther {
 		t.Error("started without the passphrase")
 	}
+	shows(t, b, "/console/strategies/run1/promote", "What it holds on paper is closed", "few_trades", `name="passphrase"`)
+	if r := b.post("/console/strategies/run1/promote", "cap", "300"); r.status == http.StatusSeeOther {
+		t.Error("promoted without the passphrase")
+	}
 	if r := b.post("/console/strategies/new1/start", "stage", "paper", "passphrase", oauthtest.Passphrase); !strings.Contains(r.body, "the most that the strategy may hold") {
 		t.Errorf("without a cap: %d %.300s", r.status, r.body)
 	}
 	for _, c := range [][]string{
 		{"new1/start", "stage", "paper", "cap", "500", "passphrase", oauthtest.Passphrase},
+		{"run1/promote", "cap", "300", "accept", "few_trades", "passphrase", oauthtest.Passphrase},
 		{"run1/pause"},
 		{"run1/stop", "held", "keep it, with its stops; it is yours then"},
 		{"run1/stop", "held", "close it at the market"},
@@ -115,7 +122,7 @@ func TestStrategies_OwnerActs(t *testing.T) {
 		}
 	}
 	want := []string{
-		"start new1 by the console: paper 500 false", "pause run1 by the console:  0 false", "stop run1 by the console:  0 false", "stop run1 by the console:  0 true",
+		"start new1 by the console: paper 500 false", "promote run1 by the console:  300 false few_trades", "pause run1 by the console:  0 false", "stop run1 by the console:  0 false", "stop run1 by the console:  0 true",
 		"decline new1 by the console:  0 false",
 	}
 	if got := s.plays.done(); !slices.Equal(got, want) {
