@@ -125,6 +125,42 @@ type driftData struct {
 	strategies.Drift
 	Rows  []driftRow
 	Notes []string
+	Curve *curves
+}
+
+// curves are what model and account earned, drawn on one scale.
+type curves struct {
+	Model, Account, Zero string // paths
+	Low, High            decimal.Decimal
+}
+
+// The size of the curves, in points.
+const curveWidth, curveHeight = 640, 160
+
+// newCurves draws both, nil for fewer than two points.
+func newCurves(points []strategies.Point) *curves {
+	if len(points) < 2 {
+		return nil
+	}
+	low, high := 0.0, 0.0
+	for _, p := range points {
+		low, high = min(low, p.Model, p.Account), max(high, p.Model, p.Account)
+	}
+	if high-low < 1e-9 {
+		return nil
+	}
+	line := func(value func(strategies.Point) float64) string {
+		var path strings.Builder
+		for i, p := range points {
+			x, y := float64(i)*curveWidth/float64(len(points)-1), 2+(high-value(p))/(high-low)*(curveHeight-4)
+			path.WriteString([]string{"L", "M"}[max(0, 1-i)] + number(round2(x)) + "," + number(round2(y)))
+		}
+		return path.String()
+	}
+	return &curves{
+		Model: line(func(p strategies.Point) float64 { return p.Model }), Account: line(func(p strategies.Point) float64 { return p.Account }), Zero: line(func(strategies.Point) float64 { return 0 }),
+		Low: decimal.NewFromFloat(low).Round(2), High: decimal.NewFromFloat(high).Round(2),
+	}
 }
 
 type driftRow struct {
@@ -180,7 +216,7 @@ func openActs(one *strategies.Shown) []strategyAct {
 type strategyAct struct{ Name, Word, Class string }
 
 func newDrift(is strategies.Drift) *driftData {
-	d := &driftData{Drift: is, Notes: is.Notes()}
+	d := &driftData{Drift: is, Notes: is.Notes(), Curve: newCurves(is.Curve)}
 	if is.Account == nil {
 		return d
 	}

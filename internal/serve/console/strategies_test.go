@@ -59,6 +59,7 @@ func (*plays) DriftOwn(context.Context, string) (strategies.Drift, error) {
 	return strategies.Drift{
 		Verdict: "costlier", Means: "The account is away.", Model: dec("18.49"), Account: &account, Gap: &gap, Currency: "USDT", Entries: 9, Causes: map[string]int{drift.Partial: 1},
 		Steps: []drift.Step{{Name: drift.Quantity, Cause: drift.Partial, Amount: dec("-3.7")}, {Name: drift.Delay, Amount: dec("-1.04")}}, Mark: dec("2040"), Through: "2026-11-12T11:45:00Z",
+		Curve: []strategies.Point{{At: noon()}, {At: noon(), Model: -4, Account: -6}, {At: noon(), Model: 18.49, Account: 13.75}},
 	}, nil
 }
 
@@ -85,7 +86,7 @@ func TestStrategies_AreShownWithTheirDrift(t *testing.T) {
 	if r := b.get("/console/strategies"); strings.Index(r.body, "btc-rsi") > strings.Index(r.body, "eth-cross") {
 		t.Error("the proposal does not come first")
 	}
-	shows(t, b, "/console/strategies/run1", "From the model to the account", "partial", "\u22123.70", "&#43;13.75", "costlier", "1,960", "/console/strategies/run1/stop", "by candela strategies", "M82 12H",
+	shows(t, b, "/console/strategies/run1", "From the model to the account", "partial", "\u22123.70", "&#43;13.75", "costlier", "1,960", "/console/strategies/run1/stop", "by candela strategies", "M82 12H", `d="M0,119.`, "&#43;18.49",
 		"Before it trades on the account of the broker", "30 closed trades", "open; may be accepted", "/console/strategies/run1/promote")
 	shows(t, b, "/console/strategies/new1", "/console/strategies/new1/start", "it &lt;/script&gt; worked", "Nothing yet")
 	if r := b.get("/console/strategies/none"); r.status != http.StatusNotFound {

@@ -38,6 +38,7 @@ const (
 type Drift struct {
 	drift.Report
 	Verdict   Verdict
+	Curve     []drift.Point              // since the start
 	Intents   int                        // recorded, and computed again
 	Different string                     // the first difference between both; "" without one
 	Before    int                        // trades of the model that were wanted before the start, which are not compared
@@ -160,9 +161,20 @@ func (a *again) compare(ctx context.Context) (out Drift, err error) {
 			return out, err
 		}
 	}
-	out.Report = drift.Of(entries, account, a.d.Terms.FeeBps.Shift(-4), out.Mark)
+	rate := a.d.Terms.FeeBps.Shift(-4)
+	out.Report, out.Curve = drift.Of(entries, account, rate, out.Mark), drift.Curve(entries, account, rate, a.closes())
 	out.Verdict = a.verdict(&out)
 	return out, a.revised(ctx, &out)
+}
+
+// closes returns the closes since the start.
+func (a *again) closes() (all []drift.Close) {
+	for _, b := range a.bars {
+		if b.T > a.start {
+			all = append(all, drift.Close{At: time.Unix(b.T+a.d.Terms.Interval.Seconds(), 0), Price: b.C})
+		}
+	}
+	return all
 }
 
 // entriesOf returns the trades of the model that were wanted since the start, by the order of their entry, and how many

@@ -16,6 +16,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/trading/deploy"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/drift"
 	"candela/internal/trading/order"
 	"candela/lib/market"
 )
@@ -200,6 +201,10 @@ func checkDrift(t *testing.T, a *account, of *deploy.Deployments, id string) dep
 	p := book.Position(v.Terms.Symbol)
 	earned, _ := p.Net(v.Terms.Quote)
 	earned = earned.Add(p.Quantity.Mul(got.Mark)).Sub(p.Cost)
+	last := got.Curve[len(got.Curve)-1]
+	if math.Abs(last.Model-got.Model.InexactFloat64()) > 1e-6 || math.Abs(last.Account-got.Account.InexactFloat64()) > 1e-6 || len(got.Curve) > drift.MostPoints {
+		t.Errorf("the curve of %d points ends with %+v, and the drift is %s and %s", len(got.Curve), last, got.Model, got.Account)
+	}
 	steps := decimal.Zero
 	for _, s := range got.Steps {
 		steps = steps.Add(s.Amount)

@@ -36,7 +36,11 @@ type Drift struct {
 	Shortened bool                       `json:"older_orders_not_read,omitempty"`
 	Mark      decimal.Decimal            `json:"mark"`
 	Through   string                     `json:"through"`
+	Curve     []Point                    `json:"-"` // drawn in the console
 }
+
+// Point is what model and account had earned at a close.
+type Point = drift.Point
 
 // Drift compares one of the caller's strategies with its account.
 func (s *Strategies) Drift(ctx context.Context, caller principal.Caller, id string) (Drift, error) {
@@ -56,7 +60,7 @@ func driftOf(is *deploy.Drift, d *deploy.Deployment) Drift {
 	out := Drift{
 		ID: d.ID, Verdict: string(is.Verdict), Means: meaning(is, d), Model: is.Model.Round(moneyDigits), Currency: is.Currency,
 		Entries: is.Entries, Causes: is.Causes, Before: is.Before, Intents: is.Intents, Different: is.Different, Elsewhere: is.Elsewhere, Shortened: is.Shortened,
-		Mark: is.Mark, Through: market.Stamp(is.Through),
+		Mark: is.Mark, Curve: is.Curve, Through: market.Stamp(is.Through),
 	}
 	if d.Stage != deploy.Shadow {
 		earned := is.Account.Round(moneyDigits)
