@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -138,14 +137,4 @@ func TestLoad_OpenConsolesAreCheap(t *testing.T) { //nolint:paralleltest // it m
 	}
 	cancel()
 	open.Wait()
-}
-
-// processorTime returns what the process has used.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var all syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &all); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(all.Utime.Nano() + all.Stime.Nano())
 }
