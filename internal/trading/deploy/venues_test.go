@@ -25,7 +25,11 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 				return out
 			}
 			whole := run(func(int) (before, after bool) { return false, false })
-			if whole.held < 8 || len(whole.fills) < 8 || whole.less > whole.closes/4 {
+			less := whole.less
+			if at == atBinance {
+				less -= whole.held // its fee is taken from what was bought
+			}
+			if whole.held < 8 || len(whole.fills) < 8 || less > whole.closes/20 {
 				t.Errorf("of %d closes %d are equal, at %d the book has less; %d with a position, %d fills", whole.closes, whole.same, whole.less, whole.held, len(whole.fills))
 			}
 			// At equal costs a paper account differs only where another order of the strategy filled within a bar.
