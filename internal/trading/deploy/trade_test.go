@@ -21,7 +21,7 @@ import (
 	"candela/lib/market"
 )
 
-// smooth makes bars that open where the one before closed, the first of them before now.
+// smooth makes bars around 100 that open where the one before closed, the first of them before now.
 func smooth(n int) []market.Bar {
 	const before = 120
 	r := rand.New(rand.NewPCG(4, 9))
@@ -30,7 +30,7 @@ func smooth(n int) []market.Bar {
 	first := time.Now().Unix() - int64(before)*300
 	for i := range bars {
 		o := last
-		c := cents(max(20, o+r.NormFloat64()))
+		c := cents(o + (100-o)/100 + r.NormFloat64())
 		bars[i] = market.Bar{T: first + int64(i)*300, O: o, H: cents(max(o, c) + r.Float64()), L: cents(min(o, c) - r.Float64()), C: c, V: 1000}
 		last = c
 	}

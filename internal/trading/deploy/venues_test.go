@@ -21,7 +21,7 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			run := func(killed func(call int) (before, after bool)) (out traded) {
-				synctest.Test(t, func(t *testing.T) { out = tradeOver(t, at, longtest.Pick(170, 240), killed) })
+				synctest.Test(t, func(t *testing.T) { out = tradeOver(t, at, longtest.Pick(185, 240), killed) })
 				return out
 			}
 			whole := run(func(int) (before, after bool) { return false, false })
@@ -31,6 +31,9 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 			}
 			if whole.held < 8 || len(whole.fills) < 8 || less > whole.closes/20 {
 				t.Errorf("of %d closes %d are equal, at %d the book has less; %d with a position, %d fills", whole.closes, whole.same, whole.less, whole.held, len(whole.fills))
+			}
+			if at != onThePaper {
+				delete(whole.drift.Causes, drift.Unmatched) // within a bar the venue and the model may take another order
 			}
 			// At equal costs a paper account differs only where another order of the strategy filled within a bar.
 			if is := whole.drift; is.Entries < 3 || len(is.Causes) > 0 || at == onThePaper && (len(is.Steps) > 1 || len(is.Steps) == 1 && is.Steps[0].Name != drift.Path) {
