@@ -21,7 +21,7 @@ func parts() []part {
 const noBench = `go test -run '^$' -bench `
 
 func starts() part {
-	p := part{name: "start", once: true, commands: []string{"go -C deploy test ./check -run TestStart_Answers -v -runs 40"}}
+	p := part{name: "start", commands: []string{"go -C deploy test ./check -count=1 -run TestStart_Answers -v -runs 20"}}
 	for figure, flags := range map[string]string{"start.mcp": "--mcp", "start.mcp.trade": "--mcp --trade", "start.serve": "--serve", "start.serve.trade": "--serve --trade"} {
 		line := `^ *start_test.go:\d+: ` + flags + `: .*`
 		p.readings = append(p.readings, text(figure, line+`processor time: median ([\d.]+)(ms|s),`, 1, "ms"), text(figure+".rss", line+`VmRSS (\d+) kB`, 1.0/1024, "MB"))
