@@ -158,7 +158,7 @@ func (a *account) start() {
 		policy.PriceBandPct = guard.Limit{Value: decimal.NewFromInt(20)} // from which the limit of an entry with legs follows
 	}
 	a.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: at, Store: a.store, Market: a.prices, Policy: policy, Simulated: a.paper != nil, AssetBalances: a.symbol.Venue == "binance" && a.paper == nil,
+		Owner: owner, Broker: at, Store: a.store, Market: a.prices, Policy: policy, Simulated: a.paper != nil, AssetBalances: a.symbol.Venue != "alpaca" && a.paper == nil,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { return s, nil },
 		Log:     slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Float64,
 	})
