@@ -46,6 +46,7 @@ type hand struct {
 	held decimal.Decimal // signed
 	used map[string]bool // keys of orders that all lacks
 
+	denied  string          // the rule that denied the newest order that was not taken
 	entered decimal.Decimal // of held, what the model will have at the next open only
 }
 
@@ -119,6 +120,7 @@ func (h *hand) place(r order.Request) (taken, denied bool) {
 	}
 	h.log.WarnContext(h.ctx, "order of a strategy not taken", "key", r.Key, "error", err)
 	f := fault.Of(err)
+	h.denied = placed.Denial.Rule
 	return false, f != nil && f.Code == "order_denied"
 }
 
@@ -158,10 +160,11 @@ func (h *hand) excess() decimal.Decimal {
 	if keep.Sign() != h.held.Sign() {
 		keep = decimal.Zero
 	}
-	if stop := h.model.protection().StopLoss; stop.IsPositive() && decimalOf(h.bar.C, h.model.exact.price).Cmp(stop) != h.held.Sign() {
-		keep = h.entered // the price has passed it
+	kept := keep.Abs()
+	if passed := h.passed(); passed.IsPositive() {
+		kept = decimal.Max(kept.Sub(passed), decimal.Min(kept, h.entered.Abs()))
 	}
-	return h.held.Abs().Sub(keep.Abs())
+	return h.held.Abs().Sub(kept)
 }
 
 // close sells or buys back a part of what is held. It reports whether it sent an order, and else whether it has tried
@@ -210,16 +213,27 @@ func closing(held decimal.Decimal) order.Side {
 	return order.Buy
 }
 
-// protect sets the stop and the target of the book, where they are not as the model wants them. It reports false if that
+// protect sets the stops and targets of the book, where they are not as the model wants them. It reports false if that
 // must be tried again.
 func (h *hand) protect() bool {
 	switch holds := h.held.Abs().Sub(h.dust); {
 	case !holds.IsPositive():
+		h.together = 0
 		h.unprotect()
 		return true
 	case holds.LessThanOrEqual(h.entered.Abs()): // the legs of the entry protect it until the model has it
 		return true
 	}
+	exits := h.exits()
+	one := len(exits) == 0 || len(exits) == 1 && samePrices(exits[0].protect, h.model.protection())
+	if one && h.entered.IsZero() || h.together > 0 && len(exits) >= h.together {
+		return h.protectWhole()
+	}
+	return h.protectParts(exits)
+}
+
+// protectWhole sets one stop and one target for all that is held.
+func (h *hand) protectWhole() bool {
 	want := h.model.protection()
 	if h.protected(want) {
 		return true
@@ -326,6 +340,9 @@ func (h *hand) entry(w *want, opens decimal.Decimal) order.Request {
 	up := decimal.NewFromInt(w.Side.Sign())
 	r.Protect = order.Protection{
 		StopLoss: h.level(w.StopLoss, from, w.StopApart, w.StopPercent, up.Neg()), TakeProfit: h.level(w.TakeProfit, from, w.TargetApart, w.TargetPercent, up),
+	}
+	if w.exits > 1 || w.parts { // the nearest target is not for all of it
+		r.Protect.TakeProfit = decimal.Zero
 	}
 	return r
 }

@@ -20,6 +20,7 @@ type Needs struct {
 	Unguarded  int `json:"entries_without_stop"`
 	Guarded    int `json:"entries_with_stop,omitempty"`
 	Fractions  int `json:"fractional_entries,omitempty"`
+	Parts      int `json:"fractional_exits,omitempty"`
 }
 
 // Count adds an intent.
@@ -41,6 +42,7 @@ func (n *Needs) Count(i *Intent) {
 	add(&n.Guarded, entry && !unguarded)
 	add(&n.Fractions, entry && !i.Quantity.IsInteger())
 	add(&n.Lines, i.Kind == LineKind)
+	add(&n.Parts, i.Kind == LineKind && !i.Quantity.IsInteger())
 	add(&n.Trails, i.Kind == LineKind && i.Trails)
 	add(&n.Closes, i.Kind == CloseKind)
 }
@@ -52,6 +54,8 @@ func (n *Needs) Lacks(c order.Capabilities, shorts bool) string {
 		return fmt.Sprintf("%d exits at prices, and the venue holds no stops", exits)
 	case exits > 0 && n.Fractions > 0 && c.WholeLegs:
 		return fmt.Sprintf("%d entries of fractional quantities, and the venue holds stops of whole units alone: set quantity", n.Fractions)
+	case n.Parts > 0 && c.WholeLegs:
+		return fmt.Sprintf("%d exits of fractional quantities, and the venue holds stops and targets of whole units alone: set quantity, or let each exit close a whole number", n.Parts)
 	case n.Stops > n.StopLimits && !c.Stops:
 		return fmt.Sprintf("%d entries at stop prices, and the venue holds none", n.Stops)
 	case n.StopLimits > 0 && !c.StopLimits:

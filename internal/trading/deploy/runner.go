@@ -42,7 +42,8 @@ type runner struct {
 	retry  *time.Timer                // of what failed, and of the next bar; never nil
 	tried  map[string]bool            // keys of the entries that the model wants and that were placed or denied
 
-	dust decimal.Decimal // of what it holds, less than the venue lets it close
+	dust     decimal.Decimal // of what it holds, less than the venue lets it close
+	together int             // how many exits became one stop and one target, as the venue holds no more; 0 for none
 
 	unread bool // the journal could not be read
 	unmade bool // the model could not be made or computed: its venue or the store did not answer

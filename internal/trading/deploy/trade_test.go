@@ -98,12 +98,14 @@ type traded struct {
 	calls                    int      // of the desk and the journal
 	closes, same, less, held int
 	kills                    int
+	parts                    int // closes with several lines
+	denied, entries          int // orders
 	drift                    deploy.Drift
 }
 
 // tradeOver lets a strategy trade on an account over bars, killed with its desk at some calls of that. At each close its
 // book is what its model will hold at the next open, or less, and never on the other side.
-func tradeOver(t *testing.T, at string, n int, killed func(call int) (before, after bool)) (out traded) {
+func tradeOver(t *testing.T, at, source string, n int, killed func(call int) (before, after bool)) (out traded) {
 	t.Helper()
 	const begun = 120
 	a := openAt(t, at)
@@ -116,7 +118,7 @@ func tradeOver(t *testing.T, at string, n int, killed func(call int) (before, af
 	cfg.Brokers, cfg.Journal = a.brokers(through), through
 	p := startWith(t, cfg, through.mayKill)
 	terms := termsOf(v, 60)
-	terms.Symbol, terms.Step = a.symbol, a.step
+	terms.Symbol, terms.Step, terms.Program.Script = a.symbol, a.step, source
 	d, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "x", Terms: terms})
 	if err == nil {
 		d, err = p.Start(t.Context(), "owner", d.ID, a.stage, &deploy.Limits{Cap: decimal.NewFromInt(20_000)})
@@ -132,8 +134,14 @@ func tradeOver(t *testing.T, at string, n int, killed func(call int) (before, af
 		a.trade(b)
 		v.close(i + 1)
 		p.Deliver(deploy.Sub{Symbol: terms.Symbol, Interval: market.Minute5}, b)
-		_, err := p.Synced(t.Context(), d.ID)
-		for err != nil || through.dead.Load() {
+		now, err := p.Synced(t.Context(), d.ID)
+		for {
+			if err == nil && !through.dead.Load() {
+				now, err = a.synced(p, d.ID, 20*time.Second)
+			}
+			if err == nil && !through.dead.Load() {
+				break
+			}
 			p.kill()
 			out.kills++
 			a.restart()
@@ -141,10 +149,6 @@ func tradeOver(t *testing.T, at string, n int, killed func(call int) (before, af
 			through.dead.Store(false)
 			p = startWith(t, cfg, through.mayKill)
 			_, err = a.synced(p, d.ID, 3*time.Second) // after a minute it would miss its entries
-		}
-		now, err := a.synced(p, d.ID, 20*time.Second)
-		if through.dead.Load() || err != nil {
-			t.Fatalf("killed while nothing was to do: %v", err)
 		}
 		if now.State != deploy.Running || now.Through != b.T {
 			t.Fatalf("%+v", now)
@@ -168,12 +172,20 @@ func tradeOver(t *testing.T, at string, n int, killed func(call int) (before, af
 		if !has.IsZero() {
 			out.held++
 		}
+		if lines := linesOf(t, a, &d); len(lines) > 1 {
+			out.parts++
+		}
 	}
 	all, err := a.Orders(t.Context(), desk.DeploymentCaller(owner, d.ID, "x"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range all {
+		if o.Status == order.Denied {
+			out.denied++
+		} else if !o.ReduceOnly {
+			out.entries++
+		}
 		for _, f := range o.Fills {
 			out.fills = append(out.fills, fmt.Sprintf("%s %s %s at %s", f.At.Truncate(5*time.Minute).Format(time.DateTime), f.Side, f.Quantity, f.Price))
 		}
@@ -213,4 +225,17 @@ func checkDrift(t *testing.T, a *account, of *deploy.Deployments, id string) dep
 		t.Errorf("%+v: earned %s, held %s, steps %s", got, earned, p.Quantity, steps)
 	}
 	return got
+}
+
+// linesOf returns the lines of a strategy.
+func linesOf(t *testing.T, a *account, d *deploy.Deployment) (lines []order.Line) {
+	t.Helper()
+	positions, err := a.Positions(t.Context(), callerOf(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range positions {
+		lines = append(lines, p.Plan...)
+	}
+	return slices.DeleteFunc(lines, func(l order.Line) bool { return l.Deployment != d.ID || !l.Quantity.IsPositive() })
 }

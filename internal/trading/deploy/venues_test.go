@@ -21,7 +21,7 @@ func TestTrade_BookFollowsTheModel(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			run := func(killed func(call int) (before, after bool)) (out traded) {
-				synctest.Test(t, func(t *testing.T) { out = tradeOver(t, at, longtest.Pick(185, 240), killed) })
+				synctest.Test(t, func(t *testing.T) { out = tradeOver(t, at, script, longtest.Pick(185, 240), killed) })
 				return out
 			}
 			whole := run(func(int) (before, after bool) { return false, false })
@@ -78,7 +78,7 @@ func TestTrade_SevenDays(t *testing.T) {
 				every := longtest.Pick(40*time.Minute, 24*time.Hour)
 				var next time.Time
 				after := false
-				got := tradeOver(t, at, 120+longtest.Pick(36, 7*288), func(int) (bool, bool) {
+				got := tradeOver(t, at, script, 120+longtest.Pick(36, 7*288), func(int) (bool, bool) {
 					if now := time.Now(); next.IsZero() {
 						next = now.Add(every / 2)
 					} else if now.After(next) {

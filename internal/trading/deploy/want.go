@@ -23,6 +23,10 @@ type want struct {
 	place
 	Intent       // with the key under which it was first wanted as it is
 	since  int64 // the bar of that
+
+	left  decimal.Decimal // of an exit: what it still closes
+	exits int             // of an entry: how many wait for it
+	parts bool            // one of them closes less than it brings
 }
 
 // wantsOf returns what stands, by place. Exits of entries that have not filled go with these.
@@ -41,7 +45,8 @@ func (e exact) wantsOf(standing []simulate.Standing) []want {
 		n := seen[p]
 		seen[p]++
 		p.nth = n
-		all = append(all, want{place: p, Intent: e.intentOf(p, s)})
+		intent := e.intentOf(p, s)
+		all = append(all, want{place: p, Intent: intent, left: intent.Quantity})
 	}
 	for i := range standing {
 		if s := &standing[i]; s.Early {
@@ -87,6 +92,8 @@ func (e exact) attach(all []want, exit *simulate.Standing) {
 		if w.kind != EntryKind || w.id != exit.From || sideOf(exit.Side) == w.Side {
 			continue
 		}
+		w.exits++
+		w.parts = w.parts || exit.Part
 		far := float64(w.Side.Sign()) // the nearest stop of a long is the highest
 		w.StopLoss = nearest(w.StopLoss, e.priceOf(exit.Stop), far)
 		w.TakeProfit = nearest(w.TakeProfit, e.priceOf(exit.Limit), -far)

@@ -16,6 +16,7 @@ type Standing struct {
 	Stop     float64 // NaN for none
 	Trails   bool    // the stop moves with the price, once that is far enough where there is no stop yet
 	Early    bool    // an exit that waits for its entry, whose price Apart counts from
+	Part     bool    // such an exit closes less than its entry brings
 	Apart    Distances
 }
 
@@ -84,8 +85,8 @@ func (a *Account) standingExits(o *order) []Standing {
 			r := o.exit
 			all = append(all, Standing{
 				Kind: StandingExit, ID: o.id, From: w.id, Side: -w.side, Quantity: r.Quantity, Limit: a.snap(r.Limit, -w.side, false), Stop: a.snap(r.Stop, -w.side, true), Early: true,
-				Trails: !math.IsNaN(r.TrailPrice) || !math.IsNaN(r.TrailPoints),
-				Apart:  Distances{Limit: a.ticks(r.Profit), Stop: a.ticks(r.Loss), LimitPercent: r.ProfitPercent, StopPercent: r.LossPercent},
+				Trails: !math.IsNaN(r.TrailPrice) || !math.IsNaN(r.TrailPoints), Part: r.Quantity < w.qty || r.Percent < 100,
+				Apart: Distances{Limit: a.ticks(r.Profit), Stop: a.ticks(r.Loss), LimitPercent: r.ProfitPercent, StopPercent: r.LossPercent},
 			})
 		}
 	}
