@@ -62,7 +62,7 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	}
 	var q *priceRead
 	for reads := 0; ; reads++ {
-		set, err := askFor(ctx, e, caller, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
+		set, err := e.create(ctx, caller, &want, p, q)
 		switch {
 		case !errors.Is(err, errNoPrice):
 			return set, err
@@ -73,6 +73,22 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 			return alert.Alert{}, err
 		}
 	}
+}
+
+// create makes an alert in the loop when the turn of its caller comes. A price that has grown old before
+// is read again then: what is left to wait for are the few commands whose turn it is, too.
+func (e *Engine) create(ctx context.Context, caller principal.Caller, want *alert.Alert, p *listing, q *priceRead) (alert.Alert, error) {
+	release, err := e.turns.Take(ctx, string(caller.Subject), caller.Key)
+	if err != nil {
+		return alert.Alert{}, err
+	}
+	defer release()
+	if q != nil && !q.isFresh(e.cfg.Now()) {
+		if q, err = e.readPrice(ctx, p); err != nil {
+			return alert.Alert{}, err
+		}
+	}
+	return ask(ctx, e, func(l *loop) (alert.Alert, error) { return l.create(caller, *want, q) })
 }
 
 // pastExpiry is the error of an alert that would have expired. At a venue with a time of its own the

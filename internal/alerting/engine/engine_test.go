@@ -73,39 +73,6 @@ type firing struct {
 	State     string
 }
 
-// failing is the ledger, which can be made to refuse.
-type failing struct {
-	*ledger.Ledger
-	mu    sync.Mutex
-	fires error
-	takes time.Duration // the next firing
-}
-
-func (f *failing) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
-	f.mu.Lock()
-	err, takes := f.fires, f.takes
-	f.takes = 0
-	f.mu.Unlock()
-	time.Sleep(takes)
-	if err != nil {
-		return nil, err
-	}
-	return f.Ledger.FireAlerts(ctx, firings)
-}
-
-func (f *failing) refuse(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fires = err
-}
-
-// stall has the next firing take a while.
-func (f *failing) stall(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.takes = d
-}
-
 // monday is where the tests begin: not on the minute.
 var monday = time.Date(2025, time.July, 7, 12, 0, 7, 0, time.UTC)
 

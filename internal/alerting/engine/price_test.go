@@ -3,11 +3,13 @@ package engine_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -305,6 +307,31 @@ func TestSet_ReadsAgainWhatGrewOldBeforeItsTurn(t *testing.T) {
 		time.Sleep(20 * time.Second) // to the end of the minute
 		if notified := s.fired(); len(notified) != 1 || notified[0].Symbol != "BTC" {
 			t.Errorf("fired %+v; ETH was at 102 before the alert was made, and not since", notified)
+		}
+	})
+}
+
+// TestSet_ReadsThePriceWhenItsTurnComes has so many callers set alerts on a slow store that a price
+// that was read before the wait has grown old after it.
+func TestSet_ReadsThePriceWhenItsTurnComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		s.store.mu.Lock()
+		s.store.puts = 350 * time.Millisecond
+		s.store.mu.Unlock()
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				if _, err := s.Set(t.Context(), ann(), above(fmt.Sprint("S", i), 500)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(s.active()); n != 60 {
+			t.Errorf("%d alerts are active, want 60", n)
 		}
 	})
 }
