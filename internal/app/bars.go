@@ -38,7 +38,7 @@ func (rt Runtime) openBars() (*bars, error) {
 	data := rt.Config.Data
 	cfg := marketdata.Config{
 		Providers: providers, Series: series,
-		Routes: marketdata.Routes{Preferred: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues, Locked: rt.lockedVenues()},
+		Routes: marketdata.Routes{Preferred: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues, Locked: rt.lockedVenues(), Withheld: rt.withheldVenues()},
 		Log:    rt.Log, Now: time.Now,
 	}
 	if b.Service, err = marketdata.New(cfg); err != nil {
@@ -54,6 +54,18 @@ func (rt Runtime) lockedVenues() []string {
 	for _, v := range rt.Venues {
 		if v.Keys != (setting.Keys{}) && !v.HasKeys(rt.Config.Values) {
 			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// withheldVenues lists the venues that are off because their data may not be shown to the owners, and logs them.
+func (rt Runtime) withheldVenues() []string {
+	var names []string
+	for _, v := range rt.Venues {
+		if v.On(rt.Config.Values) && rt.Config.Withheld(v.Part) {
+			names = append(names, v.Name)
+			rt.Log.Info("venue off: its data may not be shown to others without a licence", "venue", v.Name, "licence", v.Licence, "flag", "--licensed-venues")
 		}
 	}
 	return names

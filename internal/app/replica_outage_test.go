@@ -31,7 +31,7 @@ func TestCluster_CallsAnswerWhileServersAreGone(t *testing.T) {
 	t.Cleanup(servers.Stop)
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
-	extra := []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "1s"}
+	extra := []string{"--nats-prefix", "p", "--nats-allow-single", "--trade", "--binance-url", venue.URL, "--shutdown-timeout", "1s", "--toolsets", "research"}
 	c := cast{t: t, nats: servers.URL(), extra: extra}.with(oauthtest.Passphrase)
 	here, there := c.start(), c.start()
 	token := here.Token()
@@ -65,6 +65,7 @@ func TestCluster_CallsAnswerWhileServersAreGone(t *testing.T) {
 				{"get_trades", `{}`},
 				{"place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001}`},
 				{"cancel_order", `{"symbol":"BTCUSDT"}`},
+				{"get_report", `{"report_id":"0123456789abcdef"}`},
 				{"get_indicators", `{"symbol":"BTCUSDT","interval":"1h","indicators":["rsi"]}`},
 			} {
 				began := time.Now()

@@ -160,7 +160,7 @@ func (rt Runtime) liveAccount() string {
 func openVenues(venues []provider.Descriptor, cfg *config.Config, env provider.Env) (bars []provider.Provider, series []provider.SeriesSource, err error) {
 	env.Values = cfg.Values
 	for _, v := range venues {
-		if !v.On(env.Values) {
+		if !v.On(env.Values) || cfg.Withheld(v.Part) {
 			continue
 		}
 		if v.OpenSeries != nil {

@@ -274,6 +274,9 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		cfg.Trading = t.trading.tools()
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
+	if rt.node.peers != nil {
+		cfg.Peers = rt.node.peers
+	}
 	t.parts = append(t.parts, meterParts(t.meter)...)
 	if t.registry, err = tool.New(cfg); err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ type Owners struct {
 	MaxAge     time.Duration // of a sign-in at the provider
 	Logout     string        // tokens or browser: what a logout at the provider ends
 	Contact    string        // a line for people who are refused
+
+	Licensed []string // venues whose data may be shown to others although their Part has a Licence
 }
 
 // Shared reports whether replicas share one store, at NATS.
@@ -38,8 +40,13 @@ func (c *Config) Shared() bool { return c.NATS.URL != "" }
 // ManyOwners reports whether owners sign in at an identity provider.
 func (c *Config) ManyOwners() bool { return c.Owners.Mode == oidcOwners }
 
+// Withheld reports whether the data of a venue may not be shown to the owners of this server, so that it is off.
+func (c *Config) Withheld(venue setting.Part) bool {
+	return venue.Licence != "" && c.ManyOwners() && !slices.Contains(c.Owners.Licensed, venue.Name)
+}
+
 // ownerSettings are the lines of the table about many owners.
-func (c *Config) ownerSettings() []Setting {
+func (c *Config) ownerSettings(p Parts) []Setting {
 	o := &c.Owners
 	return section("Many owners (--serve)", ModeServe, []Setting{
 		{
@@ -76,6 +83,10 @@ func (c *Config) ownerSettings() []Setting {
 			Doc: "what a logout at the provider ends: tokens, or the browser's login alone",
 		},
 		{Name: "oidc-contact", Arg: "TEXT", value: lineField(&o.Contact), Doc: "line of text for people who are refused, such as an address to write to"},
+		{
+			Name: "licensed-venues", Arg: "VENUES", value: licensedField(&o.Licensed, p),
+			Doc: "venues of " + strings.Join(p.licensable(), ", ") + " whose data you may show to others; off without it",
+		},
 	})
 }
 
@@ -134,6 +145,22 @@ func allowField(p *[]string) value {
 	}), same)
 }
 
+// licensable lists the venues with a licence.
+func (p Parts) licensable() (names []string) {
+	for _, v := range p.Venues {
+		if v.Licence != "" {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// licensedField is the value of a list of venues with a licence.
+func licensedField(p *[]string, parts Parts) value {
+	names := parts.licensable()
+	return listField(p, "any of "+strings.Join(names, ", ")+", separated by commas", checked(func(text string) bool { return slices.Contains(names, text) }), same)
+}
+
 func maxAgeField(p *time.Duration) value {
 	kind := setting.Kind{Allowed: "a duration from 5m to 720h, such as 12h"}
 	return field(p, kind, func(text string) (time.Duration, bool) {
@@ -159,7 +186,12 @@ func ownerRules(p Parts) []rule {
 		all = append(all, oneOwnerOnly(s.EnabledBy, func(c *Config) bool { return c.Values.Has(s.EnabledBy) },
 			"it would send the alerts of all owners to one receiver"))
 	}
-	for _, name := range []string{"oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-scopes", "oidc-subject", "oidc-allow", "oidc-max-age", "oidc-logout", "oidc-contact"} {
+	for _, v := range p.Venues {
+		if v.Licence != "" {
+			all = append(all, rule{ModeServe, []string{"owners", "licensed-venues", v.Settings[0].Name}, func(c *Config) error { return venueMayBeShown(c, v) }})
+		}
+	}
+	for _, name := range []string{"oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-scopes", "oidc-subject", "oidc-allow", "oidc-max-age", "oidc-logout", "oidc-contact", "licensed-venues"} {
 		all = append(all, rule{ModeServe, []string{"owners", name}, func(c *Config) error {
 			if c.ManyOwners() || c.origins[name] != "--"+name {
 				return nil
@@ -221,6 +253,17 @@ func manyTradeOnPaper(c *Config, p Parts) error {
 			c.Trading.Broker, c.origins["broker"])
 	}
 	return nil
+}
+
+// venueMayBeShown refuses a venue that is turned on although its data may not be shown to the owners.
+func venueMayBeShown(c *Config, v setting.Part) error {
+	on := c.origins[v.Name] != "" && c.Values.Bool(v.Name)
+	keys := v.HasKeys(c.Values) && c.Trading.Broker != v.Name // which is refused already
+	if !c.Withheld(v) || !on && !keys {
+		return nil
+	}
+	return refused(v.Settings[0].Name, "%s, and --owners oidc (%s) shows it to others: leave %s out, or add --licensed-venues %s if you have the right",
+		v.Licence, c.origins["owners"], "--"+v.Settings[0].Name, v.Name)
 }
 
 // implyNoConsole turns the console off, which is for the one owner with a passphrase.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candela/internal/kit/setting"
 )
 
 func TestLoad_Owners(t *testing.T) {
@@ -62,6 +64,12 @@ func TestLoad_Owners(t *testing.T) {
 		"stdio that trades":        {args: []string{"--mcp", "--trade"}, env: []string{"CANDELA_OWNERS=oidc"}, want: "on stdio nobody signs in"},
 		"stdio that draws":         {args: []string{"--mcp"}, env: []string{"CANDELA_OWNERS=oidc"}},
 		"an issuer for one owner":  {args: []string{"--serve", provider[1]}, want: "--oidc-issuer has no effect without --owners oidc"},
+		"a venue without licence":  {args: with("--yahoo"), want: "Yahoo's data is for personal use, and --owners oidc (--owners) shows it to others: leave --yahoo out, or add --licensed-venues yahoo"},
+		"the venue off":            {args: with("--yahoo=false")},
+		"a venue with a licence":   {args: with("--yahoo", "--licensed-venues=yahoo")},
+		"a licence for a stranger": {args: with("--licensed-venues=binance"), want: "any of yahoo, alpaca"},
+		"keys without licence":     {args: with(), env: keys, want: "Alpaca licenses its data"},
+		"a licence for one owner":  {args: []string{"--serve", "--licensed-venues=yahoo"}, want: "--licensed-venues has no effect without --owners oidc"},
 		"a contact of two lines":   {args: with("--oidc-contact=a\nb"), want: "one line"},
 	}
 	cases.check(t)
@@ -80,7 +88,17 @@ func TestLoad_OwnersValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.Owners
-	if !c.ManyOwners() || c.HTTP.Console || o.Secret.Reveal() != "s3cret" || o.Issuer != "https://login.example.com/" || o.MaxAge != 12*time.Hour ||
+	yahoo := setting.Part{Name: "yahoo", Licence: "for personal use"}
+	if !c.Withheld(yahoo) || c.Withheld(setting.Part{Name: "binance"}) {
+		t.Error("not what may not be shown is off, but something else")
+	}
+	if c.Owners.Licensed = []string{"yahoo"}; c.Withheld(yahoo) {
+		t.Error("a venue is off in spite of a licence")
+	}
+	if c.Owners = (Owners{Mode: "single"}); c.Withheld(yahoo) {
+		t.Error("a venue is off for one owner")
+	}
+	if c.Owners = o; !c.ManyOwners() || c.HTTP.Console || o.Secret.Reveal() != "s3cret" || o.Issuer != "https://login.example.com/" || o.MaxAge != 12*time.Hour ||
 		o.Logout != "tokens" || o.Subject != "sub" || !slices.Equal(o.Allow, []string{"group:a", "sub:b"}) || !slices.Equal(o.Scopes, []string{"openid", "email", "profile"}) {
 		t.Errorf("%+v", o)
 	}

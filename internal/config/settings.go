@@ -69,7 +69,7 @@ func Settings(p Parts) []Setting { return new(Config).settings(p) }
 
 // settings returns the table with the fields of c as its values.
 func (c *Config) settings(p Parts) []Setting {
-	return slices.Concat(c.mainSettings(p), c.venueSettings(p), c.serverSettings(), c.ownerSettings(), c.tradeSettings(p), c.sinkSettings(p), c.natsSettings(), c.runSettings())
+	return slices.Concat(c.mainSettings(p), c.venueSettings(p), c.serverSettings(), c.ownerSettings(p), c.tradeSettings(p), c.sinkSettings(p), c.natsSettings(), c.runSettings())
 }
 
 // section completes the settings under one heading of --help with what they share. A

@@ -25,6 +25,8 @@ type Routes struct {
 	Venues []provider.Descriptor
 	// Locked names those that need keys that are not set.
 	Locked []string
+	// Withheld names those that are off because their data may not be shown to the clients.
+	Withheld []string
 }
 
 // described returns the descriptor of a provider, the zero value for one without.
@@ -111,6 +113,9 @@ func (r *router) candidates(ctx context.Context, s market.Symbol) ([]provider.Pr
 		if p := r.named(s.Venue); p != nil {
 			return []provider.Provider{p}, nil
 		}
+		if err := r.withheld(s, s.Venue); err != nil {
+			return nil, err
+		}
 		names := make([]string, len(r.providers))
 		for i, p := range r.providers {
 			names[i] = p.Name()
@@ -132,6 +137,9 @@ func (r *router) candidates(ctx context.Context, s market.Symbol) ([]provider.Pr
 		}
 	}
 	if len(found) == 0 {
+		if err := r.withheld(s, r.routes.venue(s.Name)); err != nil {
+			return nil, err
+		}
 		return nil, r.noSource(s)
 	}
 	return found, nil
@@ -152,6 +160,19 @@ func (r *router) ambiguous(s market.Symbol) error {
 		message += fmt.Sprintf("; %s is the security with that ticker, if there is one", market.Symbol{Venue: r.routes.Other, Name: s.Name})
 	}
 	return &fault.Error{Kind: fault.Invalid, Code: AmbiguousCode, Field: "symbol", Value: s.String(), Message: message}
+}
+
+// withheld is the error of a symbol at a venue whose data may not be shown here, nil at any other.
+func (r *router) withheld(s market.Symbol, venue string) error {
+	if !slices.Contains(r.routes.Withheld, venue) {
+		return nil
+	}
+	message := fmt.Sprintf("%s is off on this server: %s. The operator can turn it on with --licensed-venues %s, if there is a licence to show its data to others",
+		venue, r.routes.described(venue).Licence, venue)
+	if names := r.realVenues(); len(names) > 0 {
+		message += "; other venues here: " + strings.Join(names, ", ")
+	}
+	return &fault.Error{Kind: fault.NotFound, Code: "venue_off", Field: "symbol", Value: s.String(), Message: message}
 }
 
 func (r *router) noSource(s market.Symbol) error {

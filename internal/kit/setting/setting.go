@@ -20,6 +20,9 @@ type Part struct {
 	Networks []Network // of a broker; its flag NAME-network is added where several are not live
 	// EnabledBy names the setting that turns a sink on.
 	EnabledBy string
+	// Licence says why others than the person who runs the program may not see the data of a venue, such as "it is for
+	// personal use"; "" if they may.
+	Licence string
 	// Check reports settings that exclude or need each other. It may be nil.
 	Check func(Values) error
 }

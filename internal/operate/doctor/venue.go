@@ -38,7 +38,7 @@ func (x *examination) venues(ctx context.Context) {
 	hosts := upstream.NewHosts(nil)
 	defer func() { _ = hosts.Close() }() // only read from
 	for _, v := range x.Venues {
-		if v.Open == nil || !v.On(x.cfg.Values) {
+		if v.Open == nil || !v.On(x.cfg.Values) || x.cfg.Withheld(v.Part) {
 			continue
 		}
 		p, err := v.Open(provider.Env{Values: x.cfg.Values, Hosts: hosts, Now: time.Now, Live: x.cfg.LiveAt(v.Name)})

@@ -41,7 +41,7 @@ type Content struct {
 	Text  []byte
 	Image []byte
 	MIME  string
-	Meta  json.RawMessage // nil or a JSON object about the item, its _meta
+	Meta  json.RawMessage `json:",omitempty"` // nil or a JSON object about the item, its _meta
 }
 
 // Result is the result of a tool. Structured is nil or a JSON object. Kind is the kind of
@@ -50,7 +50,7 @@ type Content struct {
 // is not the last: clients that know tasks get the task in its place.
 type Result struct {
 	Content    []Content
-	Structured json.RawMessage
+	Structured json.RawMessage `json:",omitempty"`
 	IsError    bool
 	Kind       fault.Kind
 	OnSent     func(sent bool) `json:"-"`

@@ -21,6 +21,7 @@ type charts struct {
 	*charting.Charting
 	research *research.Research // nil without the tool set research
 	library  ta.Library
+	peers    Peers // nil on a single node
 }
 
 func (c *charts) getIndicators() toolSpec {

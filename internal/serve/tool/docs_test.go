@@ -412,6 +412,7 @@ func errorCodes() map[string]string {
 		"no_bars":                "The source has no bars of this symbol and interval for that time.",
 		"no_keys":                "The venue needs keys, and the operator has configured none.",
 		"no_signals":             "The indicator has no signals; list_indicators shows which ones do.",
+		"venue_off":              "The venue's data may not be shown to others, and the operator of a server for many has named no licence for it.",
 		"no_source":              "No configured source can have the symbol.",
 		"no_subscription":        "The venue's data needs a subscription that the operator's account lacks.",
 		"not_compared":           "The account is being reconciled with the venue, as after every start. Nothing was done: retry with the same key.",

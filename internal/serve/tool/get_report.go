@@ -63,33 +63,47 @@ func (c *charts) getReport() toolSpec {
 			"Reports are kept for an hour. At most 8 KB.",
 		hints: hints{readOnly: true, idempotent: true},
 		call: calling(declareReport, func(ctx context.Context, caller principal.Caller, r *reportArgs) (mcp.Result, error) {
-			if run, ok := c.research.Run(caller, r.id); ok {
-				result, id, err := r.ended(ctx, run)
-				if id == "" || err != nil {
-					return result, err
-				}
-				r.id = id
+			result, found, err := c.readReport(ctx, caller, r)
+			if !found && err == nil {
+				result, found, err = c.peerReport(ctx, caller, r)
 			}
-			r.part = cmp.Or(r.part, "trades")
-			if err := r.fits(); err != nil {
-				return mcp.Result{}, err
-			}
-			found, ok := c.research.Report(caller, r.id)
-			if !ok {
-				return mcp.Result{}, fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).
+			if !found && err == nil {
+				err = fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).
 					About("report_id", truncate(r.id), "a report_id of the last hour")
 			}
-			if r.part == research.PicturePart && found.Curve != nil {
-				png, err := c.research.ReportPicture(ctx, caller, found, r.theme)
-				return mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}, err
-			}
-			table, ok := found.Table(r.part)
-			if !ok {
-				return mcp.Result{}, fault.Field("part", r.part, "a part of this report: "+strings.Join(found.Names(), ", "), found.Names()...)
-			}
-			return r.page(found, table)
+			return result, err
 		}),
 	}
+}
+
+// readReport answers from a report or a run of this program, and reports false if there is none of that id.
+func (c *charts) readReport(ctx context.Context, caller principal.Caller, r *reportArgs) (_ mcp.Result, found bool, err error) {
+	at := *r
+	if run, ok := c.research.Run(caller, at.id); ok {
+		result, id, err := at.ended(ctx, run)
+		if id == "" || err != nil {
+			return result, true, err
+		}
+		at.id = id
+	}
+	at.part = cmp.Or(at.part, "trades")
+	if err := at.fits(); err != nil {
+		return mcp.Result{}, true, err
+	}
+	report, ok := c.research.Report(caller, at.id)
+	if !ok {
+		return mcp.Result{}, false, nil
+	}
+	if at.part == research.PicturePart && report.Curve != nil {
+		png, err := c.research.ReportPicture(ctx, caller, report, at.theme)
+		return mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}, true, err
+	}
+	table, ok := report.Table(at.part)
+	if !ok {
+		return mcp.Result{}, true, fault.Field("part", at.part, "a part of this report: "+strings.Join(report.Names(), ", "), report.Names()...)
+	}
+	result, err := at.page(report, table)
+	return result, true, err
 }
 
 // fits returns an error for the first argument that the part has no use for.

@@ -50,6 +50,9 @@ type Config struct {
 	// Library has the indicators; the zero value is the catalogue.
 	Library ta.Library
 
+	// Peers are the other replicas, which have reports of their own; nil on a single node.
+	Peers Peers
+
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
 
@@ -126,7 +129,8 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library}
+	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library, peers: cfg.Peers}
+	charts.serveReports()
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder().urgently(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),

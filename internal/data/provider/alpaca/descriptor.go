@@ -11,7 +11,7 @@ import (
 func Descriptor() provider.Descriptor {
 	return provider.Descriptor{
 		Part: setting.Part{
-			Name: name, Title: "Alpaca", Keys: KeySettings(),
+			Name: name, Title: "Alpaca", Keys: KeySettings(), Licence: "Alpaca licenses its data to the holder of the account",
 			Settings: []setting.Spec{
 				{
 					Name: "alpaca-key-file", Arg: "FILE", Kind: setting.Path(),

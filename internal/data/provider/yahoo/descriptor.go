@@ -9,7 +9,7 @@ import (
 func Descriptor() provider.Descriptor {
 	return provider.Descriptor{
 		Part: setting.Part{
-			Name: name, Title: "Yahoo",
+			Name: name, Title: "Yahoo", Licence: "Yahoo's data is for personal use",
 			Settings: []setting.Spec{
 				{
 					Name: name, Default: "true", Kind: setting.Bool(),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -179,6 +180,42 @@ func (m *Group) callReplica(ctx context.Context, try seal.Try, id, shard, method
 // CallReplica calls a method at another replica once, whichever shards it owns.
 func (m *Group) CallReplica(ctx context.Context, id, method string, body []byte) ([]byte, error) {
 	return m.callReplica(ctx, seal.Try{ID: seal.NewID()}, id, "", method, body)
+}
+
+// First calls a method at all other replicas at once and returns the first answer that is not empty, nil if there is none.
+// A replica that is gone or does not know the method has none; of one that does not answer the error is returned, if no other has one.
+func (m *Group) First(ctx context.Context, method string, body []byte) ([]byte, error) {
+	type reply struct {
+		body []byte
+		err  error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	peers := m.Peers()
+	replies := make(chan reply, len(peers))
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	for _, p := range peers {
+		asking.Go(func() {
+			answer, err := m.CallReplica(ctx, p.ID, method, body)
+			if NotExecuted(err) && !errors.Is(err, errBusy) {
+				err = nil
+			}
+			replies <- reply{answer, err}
+		})
+	}
+	var failed error
+	for range peers {
+		r := <-replies
+		if r.err == nil && len(r.body) > 0 {
+			return r.body, nil
+		}
+		failed = errors.Join(failed, r.err)
+	}
+	if failed != nil && fault.Of(failed) == nil {
+		failed = nobodyReady(failed)
+	}
+	return nil, failed
 }
 
 // Declined reports whether a replica replied that it does not handle a call, yet or at all.
