@@ -170,6 +170,9 @@ func (h *hand) excess() decimal.Decimal {
 // close sells or buys back a part of what is held. It reports whether it sent an order, and else whether it has tried
 // often enough for this bar.
 func (h *hand) close(quantity decimal.Decimal, what string) (sent, over bool) {
+	if slices.ContainsFunc(h.all, func(o order.Order) bool { return !o.Status.Final() && o.IsExit() }) {
+		return false, false // a part of one is on its way
+	}
 	key, over := h.attempt(CloseKind, what)
 	if key == "" {
 		return false, over

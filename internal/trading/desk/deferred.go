@@ -165,6 +165,9 @@ func filledFirst(o, other order.Order, d *deferred) *guard.Denial {
 // tried again on the next tick, as a denial.
 func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) {
 	orders := append([]order.Order{o}, l.legs(o)...)
+	if d != nil {
+		orders = append(orders, l.parts(o)...)
+	}
 	var events []order.Event
 	for _, one := range orders {
 		l.landed(one.ID)
@@ -193,5 +196,8 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 			l.changes[o.ID] = d.change
 		}
 		l.queueSubmit(d.caller, o, d.requestedAt)
+		for _, part := range l.parts(o) {
+			l.queueSubmit(d.caller, part, d.requestedAt)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func (l *loop) addGroup(p *order.Placed) {
 	if p.Group.Name != p.ID && !p.ReduceOnly && p.Replaces == "" {
 		return
 	}
-	p.Legs, p.Released, p.UnprotectedFor, p.Plan = l.beside(p.Order), l.released(p.Order), l.book.UnprotectedFor(p.Order, l.now()), l.lines(p.Symbol)
+	p.Legs, p.Released, p.UnprotectedFor, p.Plan = append(l.beside(p.Order), l.parts(p.Order)...), l.released(p.Order), l.book.UnprotectedFor(p.Order, l.now()), l.lines(p.Symbol)
 	own := []order.Order{p.Order}
 	l.levels.show(own)
 	l.levels.show(p.Legs)

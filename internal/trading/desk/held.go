@@ -146,6 +146,9 @@ func (l *loop) heldQuantity(o order.Order) (quantity decimal.Decimal, ended stri
 		return o.Quantity, "nothing is left to close"
 	}
 	quantity = order.RoundDown(due[i].Quantity, l.instruments[o.Symbol].Step)
+	if most := l.marketMost(o.Symbol); most.IsPositive() && (o.Type == order.Market || o.Group.Name != "") {
+		quantity = decimal.Min(quantity, most)
+	}
 	for _, other := range l.book.Legs(o.Symbol) {
 		if other.Line() == o.Line() && other.ID != o.ID && (other.Group.Name == "" || other.Group.Name != o.Group.Name) {
 			quantity = decimal.Min(quantity, o.Quantity) // it protects a part of the line

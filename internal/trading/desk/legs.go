@@ -38,18 +38,32 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 	return l.goOn(l.withLegs(g), c.Best)
 }
 
-// placeFor records and sends the orders of a line. The rules do not judge them: they only close what
-// is held.
+// placeFor records and sends the orders of a line, in parts that the venue takes. The rules do not judge them: they only
+// close what is held.
 func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) {
+	parts := l.stopParts(s, c.Want, quantity)
+	if exit != 0 {
+		parts = l.inParts(s, quantity)
+	}
+	for i, part := range parts {
+		if i > 0 && exit == 0 && l.fullFor(s, c) || !l.placePart(s, c, part, exit) {
+			return
+		}
+	}
+}
+
+// placePart records and sends orders for a part of a line, and reports whether it could.
+func (l *loop) placePart(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) bool {
 	now, orders := l.now(), l.legsOf(s, c, quantity, exit)
 	t := l.send(l.systemCaller(), orders, nil, now)
 	if t.err != nil {
 		l.logUnsaved("protection could not be placed", t.err, "line", c.ID)
-		return
+		return false
 	}
 	l.setWaiters(orders[0].ID, nil) // nothing waits for it
 	l.followFrom(t.order.Order, c.Best)
 	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "line", c.ID, "order", orders[0].ID, "quantity", quantity.String(), "stop", c.Want.StopLoss.String(), "sold", exit != 0, "unprotected_for", now.Sub(l.protector.since[c.ID]).String())
+	return true
 }
 
 // missingLegs returns the orders that the plan of a symbol asks for and that no order is in place of,
@@ -65,7 +79,9 @@ func (l *loop) missingLegs(s market.Symbol, ended []string) [][]order.Origin {
 			continue
 		}
 		free = free.Sub(quantity)
-		all = append(all, l.legsOf(s, c, quantity, 0))
+		for _, part := range l.stopParts(s, c.Want, quantity) {
+			all = append(all, l.legsOf(s, c, part, 0))
+		}
 	}
 	return all
 }

@@ -379,6 +379,9 @@ func (l *loop) send(caller principal.Caller, orders []order.Origin, plan []order
 		return &callResult{order: order.Placed{Order: o}, done: true}
 	}
 	l.queueSubmit(caller, o, requestedAt.Round(0))
+	for _, part := range l.parts(o) {
+		l.queueSubmit(caller, part, requestedAt.Round(0))
+	}
 	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, submitFinished)}
 }
 

@@ -59,6 +59,7 @@ func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Fac
 	}
 	if r.ReduceOnly {
 		l.awaitCancels(&p)
+		l.cutExit(&p)
 	}
 	return p, nil
 }
@@ -216,6 +217,7 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	head.Spec = whole.Spec(head.ID, head.Owner)
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
 	whole.Protect = l.notWider(r.Symbol, line, line.Protect)
+	whole.Quantity = l.stopParts(r.Symbol, line.Protect, whole.Quantity)[0] // the comparison places the others
 	head.Spec = whole.Spec(head.ID, head.Owner)
 	p.orders = l.goOn(l.withLegs(head), line.Best)
 	if len(p.orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
@@ -310,7 +312,7 @@ func (l *loop) stopsWith(s market.Symbol, lines []order.Line, ends []order.Order
 		has := working[line.ID]
 		rest := has == 0 && line.Quantity.IsPositive() && line.Quantity.LessThan(least) // that of an entry is still zero
 		if line.Protect.HasStop() && !rest {
-			n += max(1, has)
+			n += max(1, has, l.stopsOf(s, line))
 		}
 	}
 	return n

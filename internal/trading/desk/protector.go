@@ -258,7 +258,7 @@ func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decima
 	if _, known := l.capabilities[s]; !known {
 		return "it is not known which orders " + l.cfg.Broker.Name() + " takes in " + s.Name
 	}
-	if l.fullFor(s, c) && len(c.Wrong) == 0 {
+	if l.fullFor(s, c) && len(c.Wrong) == 0 && l.fitsOne(s, c.Line) {
 		c.Wrong = inOne(c)
 	}
 	refused, problem := l.refusal(s, c, problem)

@@ -16,7 +16,7 @@ func (l *loop) swap(head string, d *deferred) bool {
 	swapper, ok := l.cfg.Broker.(broker.Swapper)
 	first, _ := l.book.Order(head)
 	ended := l.swappable(d.waitsFor)
-	if !ok || first.Local() || len(ended) == 0 || l.state.Level() == guard.Halted {
+	if !ok || len(l.parts(first)) > 0 || first.Local() || len(ended) == 0 || l.state.Level() == guard.Halted {
 		return false
 	}
 	groups := l.sendSwapped(first, d)

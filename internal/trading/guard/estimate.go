@@ -83,6 +83,9 @@ func (q *orderCheck) bounds() []bound {
 	}
 	add("max_order_quantity", q.limits.MaxOrderQuantity, decimal.Zero, one, false)
 	add("venue_max_quantity", Limit{Value: q.Instrument.MaxQuantity, Off: !q.Instrument.MaxQuantity.IsPositive()}, decimal.Zero, one, false)
+	if most := q.floor(q.Instrument.MaxMarket); !q.ReduceOnly && (q.Type == order.Market || planOf(q.Spec).HasStop()) {
+		add("venue_max_market", Limit{Value: most, Off: !most.IsPositive() || q.Type != order.Market && planOf(q.Spec).StopLossLimit.IsPositive()}, decimal.Zero, one, false)
+	}
 	add("max_order_notional", q.limits.MaxOrderNotional, decimal.Zero, perUnit, false)
 	add("max_daily_notional", q.policy.MaxDailyNotional, q.Traded, perUnit, false)
 	if q.ReduceOnly {

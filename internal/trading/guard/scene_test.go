@@ -273,6 +273,12 @@ func plainRefusals() map[string]refusal {
 			"venue_max_quantity", "9000", "9001", "quantity 9001 is above the venue's maximum of 9000.", "quantity", "9000",
 			func(s *scene) { s.Quantity = dec("9001") },
 		},
+		"too much at the market for the venue": {
+			"venue_max_market", "2", "3", "quantity 3: binance takes at most 2 in an order at the market. Use quantity 2, in several orders, or type limit with price.", "quantity", "2",
+			func(s *scene) {
+				s.Quantity, s.Type, s.Price, s.Instrument.MaxMarket = dec("3"), order.Market, dec("0"), dec("2")
+			},
+		},
 		"worth too little for the venue": {
 			"venue_min_notional", "7", "6", "quantity 0.0001 at 60000 is worth 6; the venue's minimum is 7 USDT. The minimum quantity is 0.00012.", "quantity", "0.00012",
 			func(s *scene) { s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("7") },

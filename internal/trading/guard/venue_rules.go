@@ -50,6 +50,11 @@ func venueRules() []rule {
 		},
 		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum; on the paper account 0.00000001 where the venue states none, or all that is held.", checkMinQuantity},
 		{"venue_max_quantity", false, filter, "A quantity above the venue's maximum.", checkMaxQuantity},
+		{
+			"venue_max_market", false, filter,
+			"An order at the market, or with a stop that becomes one, of more than the venue takes in one such order. What closes a position with reduce_only is sent in parts.",
+			checkMaxMarket,
+		},
 		{"venue_min_notional", false, filter, "A notional below the venue's minimum.", checkMinNotional},
 	})
 }
@@ -191,6 +196,35 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 	}
 	d := deny("quantity", q.Quantity.String(), most.String(), "quantity %v is above the venue's maximum of %v.", q.Quantity, most)
 	d.Nearest = []string{d.Limit}
+	return d
+}
+
+// MaxParts is in how many parts an order that closes a position is sent.
+const MaxParts = 50
+
+// checkMaxMarket denies what could not be closed again in one order, or not be opened in one.
+func checkMaxMarket(q *orderCheck) *Denial {
+	most, p := q.floor(q.Instrument.MaxMarket), planOf(q.Spec)
+	stopped := p.entry && p.HasStop() && !p.StopLossLimit.IsPositive()
+	if q.ReduceOnly {
+		most = most.Mul(decimal.NewFromInt(MaxParts))
+	}
+	if !most.IsPositive() || q.Quantity.LessThanOrEqual(most) || q.Type != order.Market && !stopped {
+		return nil
+	}
+	text := fmt.Sprintf("quantity %v: %s takes at most %v in an order at the market.", q.Quantity, q.venue(), most)
+	switch {
+	case q.ReduceOnly:
+		text += fmt.Sprintf(" candela sends it in %d parts at most. Close %v first, and then the rest.", MaxParts, most)
+	case q.against().IsPositive() && q.Role != order.Entry:
+		text += " Say reduce_only true to close a position: candela sends it in parts then."
+	case q.Type == order.Market:
+		text += fmt.Sprintf(" Use quantity %v, in several orders, or type limit with price.", most)
+	default:
+		text += fmt.Sprintf(" Its stop becomes one. Use quantity %v, in several orders, or give stop_loss_limit too.", most)
+	}
+	d := deny("quantity", q.Quantity.String(), most.String(), "%s", text)
+	d.Nearest = []string{most.String()}
 	return d
 }
 

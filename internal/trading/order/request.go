@@ -122,7 +122,7 @@ func (s Spec) Terms() Terms {
 // Placed is an order as it was placed, with what the client learns beside it.
 type Placed struct {
 	Order
-	Legs     []Order   `json:"legs,omitempty"`     // the other orders of its group, the stop first
+	Legs     []Order   `json:"legs,omitempty"`     // the other orders of its group, the stop first; the other parts of an exit above what the venue takes at once
 	Estimate *Estimate `json:"estimate,omitempty"` // of a dry run, or of a quantity that follows from a risk
 	Released []string  `json:"released,omitempty"` // IDs of the orders that are cancelled because they hold what this one sells
 
