@@ -163,16 +163,17 @@ Commands:
   adopt           give what the one owner has to a person, before the first start with --owners oidc
 
 Flags:
-  --json           list, show: print JSON; usage: print the lines of all hours
+  --json           list, show: print JSON; usage: print the lines of all hours; suspend, resume, plan, erase: a line for each
   --personal       list: print names and e-mail addresses
-  --state STATE    list: active, suspended or erased
-  --plan NAME      list: owners with this plan
+  --state STATE    list: active, suspended or erased; suspend, resume, plan, export, erase: those owners instead of IDs
+  --plan NAME      the same: owners with this plan; default for those with no other
+  --file FILE      suspend, resume, plan, export, erase: a file with an ID on each line, or - for the standard input
   --issuer URL     link, adopt: the identity provider
   --subject TEXT   link, adopt: the person's subject there
   --to FOLDER      export: a folder that does not exist yet
   --since DAY      usage: from this day on, in UTC
   --until DAY      usage: before this day
-  --yes            erase, adopt: do it; without the flag nothing is changed
+  --yes            erase, adopt, and whatever chooses by --state or --plan: do it; without the flag nothing is changed
 
 With several IDs each is done, whatever becomes of the others; the errors name theirs, and the exit code is then 1.
 All but usage and adopt need a server that runs in the state directory; adopt needs that none does.
@@ -180,6 +181,8 @@ All but usage and adopt need a server that runs in the state directory; adopt ne
 Examples:
   candela owners list --state suspended
   candela owners export ID --to ann
+  candela owners plan --plan trial default --yes
+  candela owners suspend --file ids.txt
   candela owners usage --since 2026-11-01 --until 2026-12-01
 `
 	auditHelp = `

@@ -15,8 +15,26 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd"
 	"candela/internal/store/statedir"
+	"candela/internal/work/hosting"
 	"candela/lib/market"
 )
+
+// hosting returns what carries out what a host asks for about owners, nil for one owner.
+func (t *trading) hosting(rt Runtime, logins *oauth.Server) *hosting.Desk {
+	if t == nil || t.owners == nil {
+		return nil
+	}
+	d := &hosting.Desk{People: t.ownersDesk(logins), Logins: logins, Failed: func(ctx context.Context, err error) {
+		rt.Log.ErrorContext(ctx, "change of an owner failed", "error", err)
+	}}
+	d.Trader, _ = t.trader().(hosting.Trader)
+	if t.audit != nil {
+		d.Note = func(ctx context.Context, kind, about string, body []byte) error {
+			return t.audit(ctx, principal.Caller{}, kind, about, body)
+		}
+	}
+	return d
+}
 
 // ownersDesk returns what carries out an operator's commands about owners.
 func (t *trading) ownersDesk(logins *oauth.Server) owners.Desk {

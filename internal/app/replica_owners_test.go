@@ -12,9 +12,11 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owners"
 	"candela/internal/config"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/oidc"
+	"candela/internal/work/hosting"
 	"candela/lib/fault"
 )
 
@@ -86,8 +88,8 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	}
 	change := func(r *replica, what string) {
 		t.Helper()
-		if _, err := control.ChangeOwner(t.Context(), r.home, of.ID, what, nil); err != nil {
-			t.Fatal(err)
+		if r := changeOne(t, r.home, hosting.Act(what), of.ID); r.Error != nil {
+			t.Fatal(r.Error)
 		}
 	}
 	for _, c := range clients {
@@ -120,20 +122,19 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 		})
 	}
 	published(2) // trading was halted, and is active again
-	if _, err := control.EraseOwner(t.Context(), here.home, of.ID); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("an active owner is erased: %v", err)
+	if r := changeOne(t, here.home, hosting.Erase, of.ID); r.Error == nil || r.Error.Kind != fault.Conflict {
+		t.Errorf("an active owner is erased: %v", r.Error)
 	}
 	change(here, "suspend")
 	published(3)
-	proof, err := control.EraseOwner(t.Context(), here.home, of.ID)
-	if err != nil || proof.Rows["alerts"] != 1 || proof.Rows["notifications"] != 4 { // those, and of the alert that has fired
-		t.Errorf("%+v, %v", proof, err)
+	if r := changeOne(t, here.home, hosting.Erase, of.ID); r.Error != nil || r.Proof.Rows["alerts"] != 1 || r.Proof.Rows["notifications"] != 4 || r.Proof.By != "a test" { // those, and of the alert that has fired
+		t.Errorf("%+v", r)
 	}
 	if _, status := there.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
 		t.Errorf("an erased owner signs in: %d", status)
 	}
-	if _, err := control.ChangeOwner(t.Context(), there.home, of.ID, "resume", nil); err == nil || !strings.Contains(err.Error(), "was erased on") {
-		t.Errorf("an erased owner is resumed: %v", err)
+	if r := changeOne(t, there.home, hosting.Resume, of.ID); r.Error == nil || !strings.Contains(r.Error.Message, "was erased on") {
+		t.Errorf("an erased owner is resumed: %v", r.Error)
 	}
 	if one, err := control.ShowOwner(t.Context(), there.home, of.ID); err != nil || one.State != owners.Erased || one.Alerts != 0 || one.Clients != 0 {
 		t.Errorf("%+v, %v", one, err)
@@ -144,4 +145,14 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	if got := use(t, there.url, bob, "get_notifications", `{"wait_seconds":5}`); strings.Count(got, "fires") != 1 {
 		t.Errorf("bob has %s", got)
 	}
+}
+
+// changeOne does something with one owner over the control socket.
+func changeOne(t *testing.T, home string, act hosting.Act, id principal.Owner) (result hosting.Result) {
+	t.Helper()
+	acts := control.Acts{Order: hosting.Order{Act: act}, Choice: hosting.Choice{IDs: []principal.Owner{id}}, By: "a test"}
+	if err := control.ActOnOwners(t.Context(), home, acts, func(r hosting.Result) error { result = r; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return result
 }

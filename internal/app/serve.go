@@ -49,9 +49,8 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	if rt.Config.HTTP.Console {
 		pages = func(context.Context) (string, error) { return rt.Config.HTTP.BaseURL + console.Root, nil }
 	}
-	var people control.Owners
-	if side != nil && side.owners != nil {
-		people = side.ownersDesk(logins)
+	people := side.hosting(rt, logins)
+	if people != nil {
 		rt.node.owners = side.owners
 	}
 	socket := control.Server{
@@ -141,7 +140,8 @@ func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
 			Address string `json:"address,omitempty"`
 			Scope   string `json:"scope,omitempty"`
 			Expires int    `json:"expires_in,omitempty"` // seconds
-		}{e.Client, e.Address, e.Scope, int(e.TTL.Seconds())})
+			By      string `json:"by,omitempty"`         // of the operator's people, who ended it
+		}{e.Client, e.Address, e.Scope, int(e.TTL.Seconds()), owners.Actor(ctx)})
 		if err == nil {
 			err = t.audit(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
 		}

@@ -3,13 +3,11 @@ package people
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,29 +16,29 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/owners"
-	"candela/internal/access/plan"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
+	"candela/internal/work/hosting"
 	"candela/lib/fault"
 )
 
 // Owners manages the owners of a server for many.
 func Owners() cli.Runner {
 	return cli.OneOf("owners", cli.Sub("list", ofAll(listOwners)), cli.Sub("show", ofEach(showOwner)),
-		cli.Sub("suspend", ofEach(changeOwner("suspend"))), cli.Sub("resume", ofEach(changeOwner("resume"))),
-		cli.Sub("plan", ownerCommand(setPlan)), cli.Sub("link", ownerCommand(linkOwner)), cli.Sub("export", ownerCommand(exportOwners)),
-		cli.Sub("erase", ofEach(eraseOwner)), cli.Sub("usage", ownerCommand(ownerUsage)), cli.Sub("adopt", ofAll(adoptOwner)))
+		cli.Sub("suspend", changeOwners(hosting.Suspend)), cli.Sub("resume", changeOwners(hosting.Resume)),
+		cli.Sub("plan", changeOwners(hosting.SetPlan)), cli.Sub("link", ownerCommand(linkOwner)), cli.Sub("export", ownerCommand(exportOwners)),
+		cli.Sub("erase", changeOwners(hosting.Erase)), cli.Sub("usage", ownerCommand(ownerUsage)), cli.Sub("adopt", ofAll(adoptOwner)))
 }
 
 // ownerFlags are the flags and words of the commands about owners.
 type ownerFlags struct {
 	json, personal, yes bool
 
-	state, plan, issuer, subject, to, since, until string
+	state, plan, file, issuer, subject, to, since, until string
 
 	ids []principal.Owner
 }
@@ -51,6 +49,7 @@ func ownerCommand(run func(context.Context, cli.Call, *config.Config, ownerFlags
 		var f ownerFlags
 		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--json": &f.json, "--personal": &f.personal, "--yes": &f.yes}, []cli.Flag{
 			cli.TextFlag("--state", &f.state, "active, suspended, erased"), cli.TextFlag("--plan", &f.plan, "the name of a plan"),
+			cli.TextFlag("--file", &f.file, "a file with an ID on each line, or - for the standard input"),
 			cli.TextFlag("--issuer", &f.issuer, "the address of an identity provider"), cli.TextFlag("--subject", &f.subject, "the person's subject there"),
 			cli.TextFlag("--to", &f.to, "a folder"), cli.TextFlag("--since", &f.since, dayText), cli.TextFlag("--until", &f.until, dayText),
 		})
@@ -130,34 +129,6 @@ func showOwner(ctx context.Context, in cli.Call, cfg *config.Config, _ ownerFlag
 	return cli.PrintJSON(in.Stdout, one)
 }
 
-func changeOwner(change string) func(context.Context, cli.Call, *config.Config, ownerFlags, principal.Owner) error {
-	return func(ctx context.Context, in cli.Call, cfg *config.Config, _ ownerFlags, id principal.Owner) error {
-		o, err := control.ChangeOwner(ctx, cfg.Home, id, change, nil)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s.\n", o.ID, o.State)
-		return err
-	}
-}
-
-// setPlan sets the plan that the last word names.
-func setPlan(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	last := len(f.ids) - 1
-	if last < 1 {
-		return fault.Missing("ID and NAME", "one or more IDs that candela owners list shows, and then the name of a plan")
-	}
-	name := string(f.ids[last])
-	return cli.Each(ctx, f.ids[:last], func(ctx context.Context, id principal.Owner) error {
-		o, err := control.ChangeOwner(ctx, cfg.Home, id, "plan", url.Values{"plan": {name}})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(in.Stdout, "Owner %s is on the plan %s.\n", o.ID, cmp.Or(o.Plan, plan.Default))
-		return err
-	})
-}
-
 func linkOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if len(f.ids) != 1 {
 		return fault.Missing("ID", "one ID that candela owners list shows")
@@ -165,7 +136,7 @@ func linkOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlag
 	if f.issuer == "" || f.subject == "" {
 		return fault.Missing("--issuer and --subject", "the identity that shall be this owner")
 	}
-	o, err := control.ChangeOwner(ctx, cfg.Home, f.ids[0], "link", url.Values{"issuer": {f.issuer}, "subject": {f.subject}})
+	o, err := control.LinkOwner(ctx, cfg.Home, caller(), f.ids[0], f.issuer, f.subject)
 	if err != nil {
 		return err
 	}
@@ -175,22 +146,27 @@ func linkOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlag
 
 // exportOwners exports one owner into a folder, or several into folders of their own in it.
 func exportOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
-	switch {
-	case len(f.ids) == 0:
-		return fault.Missing("ID", "an ID that candela owners list shows")
-	case f.to == "":
+	choice, err := f.choice(in.Stdin)
+	if err != nil {
+		return err
+	}
+	if f.to == "" {
 		return fault.Missing("--to FOLDER", "a folder that does not exist yet")
-	case len(f.ids) > 1:
-		if err := os.Mkdir(f.to, 0o700); err != nil {
-			return fault.Field("--to", f.to, "a folder that does not exist yet: "+err.Error())
+	}
+	ids := choice.IDs
+	if len(ids) == 0 {
+		if ids, err = control.ChosenOwners(ctx, cfg.Home, choice); err != nil {
+			return err
 		}
 	}
-	return cli.Each(ctx, f.ids, func(ctx context.Context, id principal.Owner) error {
-		to := f.to
-		if len(f.ids) > 1 {
-			to = filepath.Join(f.to, string(id))
-		}
-		return exportOwner(ctx, in, cfg, id, to)
+	if alone := len(choice.IDs) == 1; alone {
+		return exportOwner(ctx, in, cfg, ids[0], f.to)
+	}
+	if err := os.Mkdir(f.to, 0o700); err != nil {
+		return fault.Field("--to", f.to, "a folder that does not exist yet: "+err.Error())
+	}
+	return cli.Each(ctx, ids, func(ctx context.Context, id principal.Owner) error {
+		return exportOwner(ctx, in, cfg, id, filepath.Join(f.to, string(id)))
 	})
 }
 
@@ -264,22 +240,6 @@ func exportedChain(rows []byte) (chain ledger.Chain, err error) {
 		chain.Add(ledger.Hash(hash))
 	}
 	return chain, nil
-}
-
-func eraseOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags, id principal.Owner) error {
-	if !f.yes {
-		one, err := control.ShowOwner(ctx, cfg.Home, id)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s and has %s. Export first if the data may be needed. Add --yes to erase the owner; nothing was changed.\n", one.ID, one.State, cli.Count(one.Alerts, "alert"))
-		return err
-	}
-	proof, err := control.EraseOwner(ctx, cfg.Home, id)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(in.Stdout).Encode(proof)
 }
 
 // adoptOwner gives the alerts and notifications of the one owner to a person. No server may run.

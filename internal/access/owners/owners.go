@@ -49,8 +49,8 @@ func (d Desk) open() (Records, error) {
 }
 
 // List returns at most limit records in the order of their ids, from the first after an id, and whether
-// there are more. An empty state or plan matches all.
-func (d Desk) List(ctx context.Context, after principal.Owner, state State, plan string, limit int) (Page, error) {
+// there are more.
+func (d Desk) List(ctx context.Context, after principal.Owner, f Filter, limit int) (Page, error) {
 	page := Page{Owners: []Owner{}}
 	records, err := d.open()
 	if err != nil {
@@ -60,7 +60,7 @@ func (d Desk) List(ctx context.Context, after principal.Owner, state State, plan
 		switch {
 		case err != nil:
 			return page, err
-		case state != "" && o.State != state, plan != "" && o.Plan != plan:
+		case !f.Fits(o):
 			continue
 		case len(page.Owners) == limit:
 			page.More = true
@@ -123,7 +123,7 @@ func EndLogins(ctx context.Context, logins Logins, id principal.Owner) ([]oauth.
 	var ending sync.WaitGroup // all at once: each waits a moment among replicas
 	for i, t := range tokens {
 		ending.Go(func() {
-			if err := logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
+			if err := logins.Revoke(ctx, id, t.ID); err != nil && !IsGone(err) {
 				errs[i] = err
 			}
 		})
@@ -223,7 +223,7 @@ func (d Desk) letGo(ctx context.Context, id principal.Owner) error {
 		return err
 	}
 	for _, a := range alerts {
-		if err := d.Alerts.Cancel(ctx, by, a); err != nil && !isGone(err) {
+		if err := d.Alerts.Cancel(ctx, by, a); err != nil && !IsGone(err) {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (d Desk) letGo(ctx context.Context, id principal.Owner) error {
 	return nil
 }
 
-// isGone reports whether what a command would end has ended meanwhile.
-func isGone(err error) bool {
+// IsGone reports whether what a command would end has ended meanwhile.
+func IsGone(err error) bool {
 	return errors.Is(err, oauth.ErrNotFound) || fault.KindOf(err) == fault.NotFound
 }

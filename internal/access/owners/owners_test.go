@@ -14,6 +14,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owners"
+	"candela/internal/access/plan"
 	"candela/internal/access/upstream"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
@@ -123,7 +124,7 @@ func TestDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	if _, err := desk.Suspend(t.Context(), ownerName(3)); err != nil || !errors.Is(gate.Active(t.Context(), ownerName(3)), oauth.ErrSuspended) {
 		t.Errorf("a suspended owner is active: %v", err)
 	}
-	page, err := desk.List(t.Context(), "", owners.Active, "", 100)
+	page, err := desk.List(t.Context(), "", owners.Filter{State: owners.Active, Plan: plan.Default}, 100)
 	if err != nil || len(page.Owners) != 1 || page.More || page.Owners[0].ID != bob {
 		t.Errorf("%+v, %v", page, err)
 	}

@@ -3,11 +3,14 @@
 package owners
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
 
+	"candela/internal/access/plan"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Owner is the record of a person for whom this installation works, where there are many.
@@ -34,6 +37,15 @@ const (
 	Erased    State = "erased"
 )
 
+// ParseState returns the state of a name; "" stands for any.
+func ParseState(name string) (State, error) {
+	switch s := State(name); s {
+	case "", Active, Suspended, Erased:
+		return s, nil
+	}
+	return "", fault.Field("state", name, "active, suspended or erased", string(Active), string(Suspended), string(Erased))
+}
+
 // Standing is what decides what an owner may do.
 type Standing struct {
 	State State
@@ -50,6 +62,7 @@ type Erasure struct {
 	Rows     map[string]int64 `json:"rows"`      // deleted, by table
 	Events   int64            `json:"events"`    // of the audit log whose content is gone
 	LastHash string           `json:"last_hash"` // of the last of them; with replicas of the chain that they were
+	By       string           `json:"by,omitempty"`
 }
 
 // Identity is a further person who is an owner.
@@ -86,6 +99,17 @@ type Records interface {
 	Standings(ctx context.Context) (map[principal.Owner]Standing, error)
 	ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[ExportedRow, error]
 	Adopt(ctx context.Context, from principal.Owner, to Owner) (moved map[string]int64, err error)
+}
+
+// Filter chooses owners. The zero value chooses all.
+type Filter struct {
+	State State  `json:"state,omitempty"`
+	Plan  string `json:"plan,omitempty"` // plan.Default for that one; "" for any
+}
+
+// Fits reports whether a filter chooses an owner. One who was erased is on no plan.
+func (f Filter) Fits(o Owner) bool {
+	return (f.State == "" || o.State == f.State) && (f.Plan == "" || o.State != Erased && cmp.Or(o.Plan, plan.Default) == f.Plan)
 }
 
 // Page is a part of the list of owners.

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,32 +185,84 @@ func read(answer *http.Response) ([]byte, error) {
 
 // send sends a command to the server of a state directory and returns its answer.
 func send(ctx context.Context, home, method, path string) ([]byte, error) {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(home, socketName))
-	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://control"+path, nil)
-	if err != nil {
-		return nil, fault.Field("id", path, "an ID that candela auth list shows")
-	}
 	limit := commandTime
 	if method == http.MethodDelete {
 		limit = endTime
 	}
-	client := &http.Client{Timeout: limit, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := ask(ctx, home, method, path, nil)
 	if err != nil {
-		if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {
-			err = asked.Err // the URL means nothing to the user
-		}
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			err = nil // it does not run; the system's message adds nothing
-		}
-		return nil, &fault.Error{
-			Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
-			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home? Start it with candela --serve", home),
-		}
+		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	return read(answer)
 }
+
+// ask sends a request to the server of a state directory.
+func ask(ctx context.Context, home, method, path string, body io.Reader) (*http.Response, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", filepath.Join(home, socketName))
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://control"+path, body)
+	if err != nil {
+		return nil, fault.Field("id", path, "an ID that candela auth list shows")
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err == nil {
+		return answer, nil
+	}
+	if asked, ok := errors.AsType[*url.Error](err); ok && !asked.Timeout() {
+		err = asked.Err // the URL means nothing to the user
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		err = nil // it does not run; the system's message adds nothing
+	}
+	return nil, &fault.Error{
+		Kind: fault.Unavailable, Code: "no_server", Field: "home", Value: home, Cause: err,
+		Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home? Start it with candela --serve", home),
+	}
+}
+
+// stream sends a request with a body and passes on each line of the answer. It has no time as a whole, but each line has.
+func stream(ctx context.Context, home, path string, body any, line func([]byte) error) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	late := time.AfterFunc(lineTime, func() { stop(errNoLine) })
+	defer late.Stop()
+	answer, err := ask(ctx, home, http.MethodPost, path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		_, err := read(answer)
+		return err
+	}
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		late.Reset(lineTime)
+		if err := line(lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return nil
+}
+
+// lineTime is how long a line of an answer may take: that of a command that ends logins, and some more.
+const lineTime = 2 * endTime
+
+var errNoLine = errors.New("the server did not go on in time; what it has done so far holds")

@@ -2,67 +2,86 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
+	"candela/internal/work/hosting"
 	"candela/lib/fault"
 )
-
-// Owners is what an operator does with the owners of an installation that has many.
-type Owners interface {
-	// List returns at most limit records in the order of their ids, from the first after an id,
-	// and whether there are more. An empty state or plan matches all.
-	List(ctx context.Context, after principal.Owner, state owners.State, plan string, limit int) (owners.Page, error)
-	Show(ctx context.Context, id principal.Owner) (owners.Detail, error)
-	// Suspend ends the owner's logins and refuses new ones; Resume allows them again.
-	Suspend(ctx context.Context, id principal.Owner) (owners.Owner, error)
-	Resume(ctx context.Context, id principal.Owner) (owners.Owner, error)
-	Link(ctx context.Context, id principal.Owner, issuer, subject string) (owners.Owner, error)
-	SetPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error)
-	Export(ctx context.Context, id principal.Owner, row func(owners.ExportedRow) error) error
-	// Erase removes what there is of a suspended owner.
-	Erase(ctx context.Context, id principal.Owner) (owners.Erasure, error)
-}
 
 // maxOwners is how many records a page has.
 const maxOwners = 100
 
+// maxActs bounds the body of a request that names owners, in bytes.
+const maxActs = 4 << 20
+
+// Acts asks for something to be done with some owners.
+type Acts struct {
+	hosting.Order
+	hosting.Choice
+	By string `json:"by,omitempty"` // who asks, for the audit log
+}
+
 func (s Server) handleOwners(mux *http.ServeMux) {
 	mux.HandleFunc("GET /owners", func(w http.ResponseWriter, r *http.Request) {
-		page, err := s.Owners.List(r.Context(), principal.Owner(r.FormValue("after")), owners.State(r.FormValue("state")), r.FormValue("plan"), maxOwners)
+		state, err := owners.ParseState(r.FormValue("state"))
+		var page owners.Page
+		if err == nil {
+			page, err = s.Owners.List(r.Context(), principal.Owner(r.FormValue("after")), owners.Filter{State: state, Plan: r.FormValue("plan")}, maxOwners)
+		}
 		s.answerTrading(w, r, page, err)
 	})
 	mux.HandleFunc("GET /owners/{id}", func(w http.ResponseWriter, r *http.Request) {
 		one, err := s.Owners.Show(r.Context(), principal.Owner(r.PathValue("id")))
 		s.answerTrading(w, r, one, err)
 	})
-	mux.HandleFunc("DELETE /owners/{id}", func(w http.ResponseWriter, r *http.Request) {
-		proof, err := s.Owners.Erase(r.Context(), principal.Owner(r.PathValue("id")))
-		s.answerTrading(w, r, proof, err)
-	})
 	mux.HandleFunc("GET /owners/{id}/export", s.exportOwner)
-	for path, do := range map[string]func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error){
-		"suspend": func(ctx context.Context, id principal.Owner, _ *http.Request) (owners.Owner, error) {
-			return s.Owners.Suspend(ctx, id)
-		},
-		"resume": func(ctx context.Context, id principal.Owner, _ *http.Request) (owners.Owner, error) {
-			return s.Owners.Resume(ctx, id)
-		},
-		"plan": func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error) {
-			return s.Owners.SetPlan(ctx, id, r.FormValue("plan"))
-		},
-		"link": func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error) {
-			return s.Owners.Link(ctx, id, r.FormValue("issuer"), r.FormValue("subject"))
-		},
-	} {
-		mux.HandleFunc("POST /owners/{id}/"+path, func(w http.ResponseWriter, r *http.Request) {
-			o, err := do(r.Context(), principal.Owner(r.PathValue("id")), r)
-			s.answerTrading(w, r, o, err)
-		})
+	mux.HandleFunc("POST /owners/{id}/link", func(w http.ResponseWriter, r *http.Request) {
+		ctx := owners.WithActor(r.Context(), r.FormValue("by"))
+		o, err := s.Owners.Link(ctx, principal.Owner(r.PathValue("id")), r.FormValue("issuer"), r.FormValue("subject"))
+		s.answerTrading(w, r, o, err)
+	})
+	mux.HandleFunc("POST /owners/chosen", func(w http.ResponseWriter, r *http.Request) {
+		_, ids, err := s.readActs(w, r)
+		s.answerTrading(w, r, ids, err)
+	})
+	mux.HandleFunc("POST /owners/acts", s.actOnOwners)
+}
+
+// readActs reads what shall be done, and for which owners.
+func (s Server) readActs(w http.ResponseWriter, r *http.Request) (a Acts, ids []principal.Owner, err error) {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxActs)).Decode(&a); err != nil {
+		return a, nil, fault.New(fault.Invalid, "invalid_request", "the request could not be read: %v", err)
+	}
+	ids, err = s.Owners.Chosen(r.Context(), a.Choice)
+	return a, ids, err
+}
+
+// actOnOwners writes a line of JSON for each owner, as soon as it is done.
+func (s Server) actOnOwners(w http.ResponseWriter, r *http.Request) {
+	a, ids, err := s.readActs(w, r)
+	if err == nil {
+		err = a.Check()
+	}
+	if err != nil {
+		s.answerTrading(w, r, nil, err)
+		return
+	}
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Time{}) // it would end the request
+	encode := json.NewEncoder(w)
+	for result := range s.Owners.Do(r.Context(), a.By, a.Order, ids) {
+		_ = conn.SetWriteDeadline(time.Now().Add(endTime))
+		if encode.Encode(result) != nil || conn.Flush() != nil {
+			return // nobody reads it; what was begun is finished
+		}
 	}
 }
 
@@ -105,14 +124,26 @@ func ShowOwner(ctx context.Context, home string, id principal.Owner) (owners.Det
 	return callOwners[owners.Detail](ctx, home, http.MethodGet, "/owners/"+url.PathEscape(string(id)))
 }
 
-// ChangeOwner suspends, resumes or links an owner, or sets its plan, and returns its record.
-func ChangeOwner(ctx context.Context, home string, id principal.Owner, change string, values url.Values) (owners.Owner, error) {
-	return callOwners[owners.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/"+change+"?"+values.Encode())
+// LinkOwner makes a further person an owner of the server.
+func LinkOwner(ctx context.Context, home, by string, id principal.Owner, issuer, subject string) (owners.Owner, error) {
+	return callOwners[owners.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/link?"+url.Values{"issuer": {issuer}, "subject": {subject}, "by": {by}}.Encode())
 }
 
-// EraseOwner erases a suspended owner of the server and returns the proof.
-func EraseOwner(ctx context.Context, home string, id principal.Owner) (owners.Erasure, error) {
-	return callOwners[owners.Erasure](ctx, home, http.MethodDelete, "/owners/"+url.PathEscape(string(id)))
+// ChosenOwners returns the owners of the server that a choice means.
+func ChosenOwners(ctx context.Context, home string, c hosting.Choice) (ids []principal.Owner, err error) {
+	err = stream(ctx, home, "/owners/chosen", Acts{Choice: c}, func(line []byte) error { return json.Unmarshal(line, &ids) })
+	return ids, withoutOwners(err)
+}
+
+// ActOnOwners does something with owners of the server, and passes each result on as soon as it is there.
+func ActOnOwners(ctx context.Context, home string, a Acts, each func(hosting.Result) error) error {
+	return withoutOwners(stream(ctx, home, "/owners/acts", a, func(line []byte) error {
+		var r hosting.Result
+		if err := json.Unmarshal(line, &r); err != nil {
+			return fmt.Errorf("control socket: %w", err)
+		}
+		return each(r)
+	}))
 }
 
 // ExportOwner returns everything that the server has of an owner: lines of a table's name, a

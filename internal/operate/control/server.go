@@ -26,6 +26,7 @@ import (
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/policy"
+	"candela/internal/work/hosting"
 	"candela/lib/fault"
 )
 
@@ -55,10 +56,10 @@ type Server struct {
 	Status     func(context.Context) (Status, error) // nil without --trade
 	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
 	ApplyPolicy func(context.Context) (policy.Status, error)
-	Owners      Owners     // nil for one owner
-	Alerts      Alerts     // nil without --trade
-	Trades      Trades     // nil without --trade
-	Strategies  Strategies // nil without --strategies
+	Owners      *hosting.Desk // nil for one owner
+	Alerts      Alerts        // nil without --trade
+	Trades      Trades        // nil without --trade
+	Strategies  Strategies    // nil without --strategies
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)

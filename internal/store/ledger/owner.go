@@ -131,19 +131,25 @@ func (l *Ledger) SetOwnerState(ctx context.Context, id principal.Owner, state ow
 			kind = ownerResumed
 		}
 		o.State, o.Since = state, micro(l.now())
-		return t.record(principal.Caller{}, "", kind, string(id), []byte("{}"))
+		return t.noteOwner(ctx, kind, id, owners.Note{})
 	})
+}
+
+// noteOwner records a change of an owner, and who made it.
+func (t *tx) noteOwner(ctx context.Context, kind string, id principal.Owner, note owners.Note) error {
+	note.By = owners.Actor(ctx)
+	body, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return t.record(principal.Caller{}, "", kind, string(id), body)
 }
 
 // SetOwnerPlan sets the plan of an owner.
 func (l *Ledger) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error) {
 	return l.changeOwner(ctx, id, func(t *tx, o *owners.Owner) error {
 		o.Plan = plan
-		body, err := json.Marshal(map[string]string{"plan": plan})
-		if err != nil {
-			return err
-		}
-		return t.record(principal.Caller{}, "", ownerPlanned, string(id), body)
+		return t.noteOwner(ctx, ownerPlanned, id, owners.Note{Plan: &plan})
 	})
 }
 
@@ -157,7 +163,7 @@ func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subj
 		if err != nil {
 			return err
 		}
-		return t.record(principal.Caller{}, "", ownerLinked, string(id), []byte("{}"))
+		return t.noteOwner(ctx, ownerLinked, id, owners.Note{})
 	})
 }
 
@@ -187,7 +193,7 @@ func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof owne
 		case o.State != owners.Suspended:
 			return owners.StillActive(id)
 		}
-		proof, err = t.erase(o)
+		proof, err = t.erase(o, owners.Actor(ctx))
 		return err
 	})
 	if err == nil {
@@ -196,8 +202,8 @@ func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof owne
 	return proof, err
 }
 
-func (t *tx) erase(o owners.Owner) (owners.Erasure, error) {
-	proof := owners.Erasure{Owner: o.ID, At: micro(t.l.now()), Rows: make(map[string]int64)}
+func (t *tx) erase(o owners.Owner, by string) (owners.Erasure, error) {
+	proof := owners.Erasure{Owner: o.ID, At: micro(t.l.now()), Rows: make(map[string]int64), By: by}
 	if err := t.putOwner(owners.Owner{ID: o.ID, State: owners.Erased, Since: proof.At, First: o.First, Last: o.Last}); err != nil {
 		return proof, err
 	}

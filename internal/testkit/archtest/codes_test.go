@@ -14,8 +14,8 @@ import (
 // notForClients are codes that only an operator meets, at the start or in a command.
 func notForClients() []string {
 	return []string{
-		"adopt_first", "identity_linked", "one_owner", "other_plans", "other_policy", "owner_exists", "owners_mode",
-		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "not_proven", "paper_first", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered",
+		"adopt_first", "identity_linked", "ids_and_filter", "no_such_client", "no_trading", "not_finished", "one_owner", "other_plans", "other_policy", "owner_exists", "owners_mode",
+		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "not_proven", "paper_first", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered", "too_many_owners",
 	}
 }
 

@@ -18,6 +18,7 @@ func ownerEdges() map[string]string {
 		"internal/store/ledger/":            "a subject is a claim, or what an event is about",
 		"internal/store/replica/":           "a subject is an address at the NATS servers, or a claim",
 		"internal/operate/control/":         "a subject is a claim of an identity provider",
+		"internal/work/hosting/":            "a subject is a claim of an identity provider",
 		"internal/access/owners/owners.go":  "a subject is a claim of an identity provider",
 	}
 }

@@ -263,7 +263,7 @@ func (s *Store) SeeOwner(ctx context.Context, o owners.Owner) (owners.Owner, err
 		}
 		if plan := cmp.Or(o.Plan, r.Plan); plan != r.Plan && r.State != owners.Erased {
 			r.Plan = plan
-			noted, err := s.note(noteOfPlan, o.ID, map[string]string{"plan": plan})
+			noted, err := s.note(noteOfPlan, o.ID, owners.Note{Plan: &plan})
 			return append(changes, s.standingOf(o.ID, r), noted), err
 		}
 		return changes, nil
@@ -346,7 +346,7 @@ func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state own
 		if state == owners.Active {
 			kind = noteOfResumption
 		}
-		noted, err := s.note(kind, id, nil)
+		noted, err := s.note(kind, id, owners.Note{By: owners.Actor(ctx)})
 		return []conn.Change{s.standingOf(id, r), noted}, err
 	})
 	if err == nil && state != owners.Active {
@@ -371,7 +371,7 @@ func (s *Store) standingOf(id principal.Owner, r *record) conn.Change {
 func (s *Store) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.Plan = plan
-		noted, err := s.note(noteOfPlan, id, map[string]string{"plan": plan})
+		noted, err := s.note(noteOfPlan, id, owners.Note{Plan: &plan, By: owners.Actor(ctx)})
 		return []conn.Change{s.standingOf(id, r), noted}, err
 	})
 }
@@ -388,7 +388,7 @@ func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subje
 			return nil, &fault.Error{Kind: fault.Conflict, Code: "identity_linked", Field: "subject", Value: subject, Message: "That identity is linked to an owner already."}
 		}
 		r.Identities = append(slices.Clone(r.Identities), who)
-		noted, err := s.note(noteOfLink, id, nil)
+		noted, err := s.note(noteOfLink, id, owners.Note{By: owners.Actor(ctx)})
 		return []conn.Change{{Subject: s.identitySubject(who), Data: []byte(id), CompareAndSet: true, Revision: m.Seq}, noted}, err
 	})
 }
@@ -412,7 +412,7 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 	if err := s.beginErasure(ctx, id); err != nil {
 		return owners.Erasure{}, err
 	}
-	proof := owners.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
+	proof := owners.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64), By: owners.Actor(ctx)}
 	for _, p := range s.parts {
 		rows, err := p.EraseOwner(ctx, id)
 		if err != nil {
