@@ -61,6 +61,9 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
+	if rt.mode().shared {
+		cfg.Replica = rt.replicaName()
+	}
 	if shared, ok := store.(interface {
 		Confirm(ctx context.Context, by principal.Caller) (time.Time, error)
 	}); ok {

@@ -21,6 +21,7 @@ import (
 	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
 	"candela/internal/store/receipt"
+	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker"
@@ -248,33 +249,37 @@ func (t *trading) restoreAlerts(ctx context.Context, from engine.Stored, evaluat
 // ownDesk is what trades on one machine.
 type ownDesk interface {
 	account
-	runningDesk
-	Run(ctx, drain context.Context, ready func()) error
+	deskproxy.Trader
 }
 
 // localDesk returns the desk of the one owner, or those of many.
 func (t *trading) localDesk(rt Runtime, l *localStore, known *owners.Standings) (ownDesk, error) {
-	switch {
-	case rt.mode().many:
+	if rt.mode().many {
 		all := t.ownAccounts(rt, l, known.Of)
 		t.accounts.Store(all)
 		return all, nil
-	case rt.Config.PaperBeside(partsOf(rt.Venues, rt.Brokers, rt.Sinks)):
-		return t.pairedDesk(rt, l)
 	}
-	t.paper.Store(t.venue.paper)
-	return t.newDesk(t.deskConfig(rt, t.venue, l)), nil
+	return t.deskAt(rt, t.venue, l)
+}
+
+// deskAt returns the desk of the one owner at a place, which may be one that is paired.
+func (t *trading) deskAt(rt Runtime, at place, kept accountStore) (ownDesk, error) {
+	if rt.Config.PaperBeside(partsOf(rt.Venues, rt.Brokers, rt.Sinks)) {
+		return t.pairedDesk(rt, at, kept)
+	}
+	t.paper.Store(at.paper)
+	return t.newDesk(t.deskConfig(rt, at, kept)), nil
 }
 
 // pairedDesk returns the desk of the one owner with a paper account beside it, on which strategies trade.
-func (t *trading) pairedDesk(rt Runtime, l *localStore) (ownDesk, error) {
+func (t *trading) pairedDesk(rt Runtime, at place, l accountStore) (ownDesk, error) {
 	simulated := rt.Brokers[slices.IndexFunc(rt.Brokers, func(b broker.Descriptor) bool { return !b.CanTradeLive() })]
 	venue, err := t.openVenue(rt, simulated, l, accountOwner)
 	if err != nil {
 		return nil, err
 	}
 	markets := accounts.NewMarkets(t.engine)
-	main, beside := t.deskConfig(rt, t.venue, l), t.deskConfig(rt, venue, l)
+	main, beside := t.deskConfig(rt, at, l), t.deskConfig(rt, venue, l)
 	beside.Owner, beside.OwnerAliases, beside.Asked, beside.Unreasoned, beside.Resolve = accountOwner, nil, nil, nil, broker.ChartSymbols(t.bars.Route)
 	main.Market, beside.Market = markets.Of(main.Owner), markets.Of(beside.Owner)
 	t.paper.Store(venue.paper)

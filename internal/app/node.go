@@ -64,6 +64,8 @@ type side struct {
 
 	cursors  sink.Store
 	journals store.Journals // of strategies; nil for replicas
+	// askStrategies answers a call to the strategies of an owner that run with the desk; nil where they run beside it.
+	askStrategies askStrategies
 	// exclusive limits work to one replica at a time.
 	exclusive func(name string, run lifecycle.Work) lifecycle.Work
 	stats     func() (store.Stats, bool) // nil for replicas

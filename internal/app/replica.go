@@ -37,6 +37,7 @@ import (
 	"candela/internal/store/replica/orders"
 	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
+	"candela/internal/trading/deploy"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
@@ -68,9 +69,11 @@ type replicaNode struct {
 	tail    *alerts.ChangeFeed
 	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
-	writing atomic.Pointer[orders.Store] // of the term of this replica; nil while another trades
-	engine  *engine.Engine
-	terms   atomic.Int32 // desks of this process that run or are stopping
+	// strategies run with the desk of a term.
+	strategies termStrategies
+	writing    atomic.Pointer[orders.Store] // of the term of this replica; nil while another trades
+	engine     *engine.Engine
+	terms      atomic.Int32 // desks of this process that run or are stopping
 
 	leaving sync.WaitGroup // until the servers acknowledge the drain or the connection closes
 }
@@ -231,17 +234,24 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
 	}
-	r.desk = deskproxy.New(r.members, deskproxy.Config{
+	atDesk := deskproxy.Config{
 		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
 		Open: func(ctx context.Context, orders *orders.Store) (deskproxy.Trader, func(), error) {
 			return r.openTerm(ctx, rt, t, orders)
 		},
-	})
+	}
+	var ask askStrategies
+	if rt.Config.RunsStrategies() {
+		atDesk.Strategies, ask = &r.strategies, func(ctx context.Context, owner principal.Owner, a deploy.Ask) (deploy.Answer, error) {
+			return r.desk.AskStrategies(ctx, owner, a)
+		}
+	}
+	r.desk = deskproxy.New(r.members, atDesk)
 	return side{
 		owners: r.ownerRecords(), limits: limits, replicas: deskproxy.NewPolicies(r.members, &t.policies),
 		receipts: rt.receipts(r.proofs, func() (chain.Key, error) { return audit.Key(r.conn), nil }),
 		audit:    r.log.Record, events: audit.Log{Conn: r.conn},
-		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, askStrategies: ask, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {
@@ -390,19 +400,24 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orde
 	if err != nil {
 		return nil, nil, err
 	}
-	if venue.paper != nil {
-		if err := venue.paper.Load(ctx); err != nil {
+	d, err := t.deskAt(rt, venue, orders)
+	if err != nil {
+		return nil, nil, err
+	}
+	paper, own, beside := t.paper.Load(), t.desk.Load(), t.beside.Load()
+	if paper != nil {
+		if err := paper.Load(ctx); err != nil {
 			return nil, nil, err
 		}
-		t.paper.Store(venue.paper)
 	}
-	cfg := t.deskConfig(rt, venue, orders)
-	cfg.Replica = rt.replicaName()
+	if t.deployments != nil {
+		r.strategies.own.Store(t.deployments(orders))
+	}
 	r.terms.Add(1)
-	d := t.newDesk(cfg)
 	return d, func() {
-		t.paper.CompareAndSwap(venue.paper, nil)
-		t.desk.CompareAndSwap(d, nil)
+		t.paper.CompareAndSwap(paper, nil)
+		t.desk.CompareAndSwap(own, nil)
+		t.beside.CompareAndSwap(beside, nil)
 		r.terms.Add(-1)
 	}, nil
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"time"
 
-	"candela/internal/alerting/engine"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
-	"candela/internal/data/provider"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
+	"candela/internal/store"
 	"candela/internal/trading/deploy"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -25,41 +25,49 @@ import (
 
 // newStrategies lets strategies run by themselves, if the settings say so. They begin when the trading side has.
 func (t *trading) newStrategies(rt Runtime, of *research.Research) {
-	if t.journals == nil || !rt.Config.RunsStrategies() {
+	if !rt.Config.RunsStrategies() {
 		return
 	}
-	bars := &strategies.Bars{Source: of.Charting.Bars}
-	own := deploy.New(deploy.Config{
-		Owner: accountOwner, Journal: t.journals, Bars: bars, Brokers: t.strategyBrokers(rt), Log: rt.Log, Now: time.Now,
-		Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
-		Restored: t.restored, Changed: func(ctx context.Context, d deploy.Deployment, by deploy.Change) {
-			t.auditStrategy(ctx, rt, &d, by)
-			t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail)
-		},
-	})
-	t.strategies = &strategies.Strategies{Research: of, Bars: bars, Of: func(context.Context, principal.Owner) (*deploy.Deployments, error) { return own, nil }}
-	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: func(ctx, hard context.Context, ready func()) error {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		stream, err := t.engine.FollowBars(ctx, nil)
-		if err != nil {
-			return err
+	feed := &strategies.Feed{Source: of.Charting.Bars, Open: t.engine.FollowBars, Log: rt.Log}
+	t.deployments = func(journal store.Journals) *deploy.Deployments {
+		return feed.New(deploy.Config{
+			Owner: accountOwner, Journal: journal, Brokers: t.strategyBrokers(rt), Log: rt.Log, Now: time.Now,
+			Programs: &strategies.Programs{Research: of, Wall: func(venue string, at int64) time.Time { return t.clocks[venue].Wall(at) }},
+			Restored: t.restored, Changed: func(ctx context.Context, d deploy.Deployment, by deploy.Change) {
+				t.auditStrategy(ctx, rt, &d, by)
+				t.postStrategy(&d, rt.Config.Sinks.ApprovalDetail)
+			},
+		})
+	}
+	t.strategies = &strategies.Strategies{Research: of, Bars: &strategies.Bars{Source: of.Charting.Bars}}
+	t.rest = append(t.rest, lifecycle.Part{Name: "bars of strategies", Run: func(ctx, _ context.Context, ready func()) error { return feed.Run(ctx, ready) }})
+	if ask := t.askStrategies; ask != nil { // they run with the desk of a term
+		t.strategies.Of = func(owner principal.Owner) deploy.Own {
+			return deploy.Own{Ask: func(ctx context.Context, a deploy.Ask) (deploy.Answer, error) { return ask(ctx, owner, a) }}
 		}
-		bars.Subs = func(subs []deploy.Sub) {
-			if err := stream.Follow(ctx, barSubs(subs)); err != nil {
-				rt.Log.WarnContext(ctx, "bars of strategies not followed", "error", err)
-			}
-		}
-		delivered := make(chan struct{})
-		go func() {
-			defer close(delivered)
-			for b := range stream.Bars {
-				own.Deliver(deploy.Sub{Symbol: b.Symbol, Interval: b.Interval}, b.Bar)
-			}
-		}()
-		defer func() { stop(); <-delivered }()
-		return own.Run(ctx, hard, ready)
-	}})
+		return
+	}
+	own := t.deployments(t.journals)
+	t.strategies.Of = func(principal.Owner) deploy.Own { return own.Own() }
+	t.rest = append(t.rest, lifecycle.Part{Name: "strategies", Run: own.Run})
+}
+
+// askStrategies answers a call to the strategies of an owner.
+type askStrategies func(ctx context.Context, owner principal.Owner, a deploy.Ask) (deploy.Answer, error)
+
+// termStrategies are the strategies of the one owner at a replica: they run while it trades.
+type termStrategies struct {
+	own atomic.Pointer[deploy.Deployments]
+}
+
+// Run runs them for one term.
+func (t *termStrategies) Run(ctx, hard context.Context) error {
+	return t.own.Load().Run(ctx, hard, func() {})
+}
+
+// Ask answers a call during a term.
+func (t *termStrategies) Ask(ctx context.Context, _ principal.Owner, a deploy.Ask) (deploy.Answer, error) {
+	return t.own.Load().Answer(ctx, a)
 }
 
 // strategyBrokers returns where strategies trade, by stage.
@@ -121,15 +129,6 @@ func (t *trading) postStrategy(d *deploy.Deployment, detail bool) {
 // toolsets returns the sets of tools that are listed: that of strategies only where strategies run.
 func (rt Runtime) toolsets() []string {
 	return slices.DeleteFunc(slices.Clone(rt.Config.Toolsets), func(set string) bool { return set == tool.StrategiesSet && !rt.Config.RunsStrategies() })
-}
-
-// barSubs returns subscriptions to bars that close from now on.
-func barSubs(subs []deploy.Sub) []engine.BarSub {
-	all := make([]engine.BarSub, len(subs))
-	for i, s := range subs {
-		all[i].Sub = provider.Sub{Symbol: s.Symbol, Interval: s.Interval}
-	}
-	return all
 }
 
 // strategyCommands returns what the control socket does with strategies, nil where none run.

@@ -19,9 +19,11 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/serve/tool"
+	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/deploy"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/policy"
@@ -46,9 +48,11 @@ type trading struct {
 	receivers  []sink.Target
 	senders    []*sink.Sink
 	strategies *strategies.Strategies // nil where none run
-	notices    *sink.Outbox           // messages to the owner besides alerts
-	decider    sink.Decider           // what pressed buttons are passed to; nil for nothing
-	asker      *approval.Asker        // asks the owner about orders; nil without a receiver
+	// deployments makes those of the one owner, which begin with their Run; nil where none run.
+	deployments func(journal store.Journals) *deploy.Deployments
+	notices     *sink.Outbox    // messages to the owner besides alerts
+	decider     sink.Decider    // what pressed buttons are passed to; nil for nothing
+	asker       *approval.Asker // asks the owner about orders; nil without a receiver
 }
 
 // newTrading builds the trading side over the bars. Nothing runs before its parts do.

@@ -80,14 +80,14 @@ func (c *Config) PaperBeside(p Parts) bool {
 	return c.RunsStrategies() && c.Trading.Strategies != StrategiesShadow && p.broker(c.Trading.Broker).CanTradeLive()
 }
 
-// strategiesForOne refuses strategies where many owners or replicas share the work, and the stage live where there is no
+// strategiesForOne refuses strategies where owners are many, and the stage live where there is no
 // account but paper.
 func strategiesForOne(c *Config, p Parts) error {
 	switch {
 	case !c.RunsStrategies():
 		return nil
-	case c.Shared() || c.ManyOwners():
-		return refused("strategies", "--strategies runs for one owner on one machine; leave it off with --nats-url or many owners")
+	case c.ManyOwners():
+		return refused("strategies", "--strategies runs for one owner; leave it off with many owners")
 	case c.Trading.Strategies == StrategiesLive && !p.broker(c.Trading.Broker).CanTradeLive():
 		return refused("strategies", "--strategies live trades on the account of a broker, and --broker %s is simulated; use --strategies paper there", c.Trading.Broker)
 	}

@@ -87,23 +87,25 @@ type Deployments struct {
 	group      sync.WaitGroup
 	acting     sync.Mutex    // while a proposal is recorded or one is started: their number is bounded
 	announcing sync.Mutex    // while the desk gets to know the deployments
+	following  sync.Mutex    // while the bars that are followed are replaced
 	known      chan struct{} // closed when the desk knows which deployments there are
+	ended      chan struct{} // closed when Run has ended
 	comparing  chan struct{} // holds one element while a model is compared with its account
 }
 
 // New returns deployments that are idle until Run.
 func New(cfg Config) *Deployments {
-	return &Deployments{cfg: cfg, runners: make(map[string]*runner), known: make(chan struct{}), comparing: make(chan struct{}, 1)}
+	return &Deployments{cfg: cfg, runners: make(map[string]*runner), known: make(chan struct{}), ended: make(chan struct{}), comparing: make(chan struct{}, 1)}
 }
 
 // Run loads the deployments and runs them until ctx ends. It calls ready when all are loaded.
 func (d *Deployments) Run(ctx, _ context.Context, ready func()) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer d.end(stop)
 	names, err := d.cfg.Journal.Journals(ctx)
 	if err != nil {
 		return fmt.Errorf("strategies: %w", err)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer d.end(stop)
 	d.mu.Lock()
 	d.ctx = ctx
 	d.mu.Unlock()
@@ -133,6 +135,15 @@ func (d *Deployments) end(stop func()) {
 	d.mu.Unlock()
 	stop()
 	d.group.Wait()
+	d.follow()
+	close(d.ended)
+}
+
+// stopped reports whether no deployment runs any more, or yet.
+func (d *Deployments) stopped() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ctx == nil || d.ctx.Err() != nil
 }
 
 // launch runs a deployment. The channel is closed when its journal was read.
@@ -169,10 +180,15 @@ func (d *Deployments) Deliver(s Sub, b market.Bar) {
 	}
 }
 
-// follow has the bars followed that running deployments need.
+// follow has the bars followed that running deployments need, none after the end.
 func (d *Deployments) follow() {
+	d.following.Lock()
+	defer d.following.Unlock()
 	var subs []Sub
 	for _, v := range d.all() {
+		if d.stopped() {
+			break
+		}
 		if s := (Sub{v.Terms.Symbol, v.Terms.Interval}); (v.State == Running || v.State == Paused) && !slices.Contains(subs, s) {
 			subs = append(subs, s)
 		}
@@ -316,9 +332,6 @@ func (d *Deployments) Propose(ctx context.Context, by string, p Deployment) (Dep
 
 // room returns an error if no other deployment may be proposed.
 func (d *Deployments) room(p *Deployment) error {
-	d.mu.Lock()
-	stopped := d.ctx == nil || d.ctx.Err() != nil
-	d.mu.Unlock()
 	all, waiting, kept, today := d.all(), 0, 0, 0
 	for i := range all {
 		if d.cfg.Now().Sub(all[i].ProposedAt) < 24*time.Hour {
@@ -341,8 +354,8 @@ func (d *Deployments) room(p *Deployment) error {
 	switch {
 	case id.Valid(p.Name):
 		return fault.Field("name", p.Name, "a name, not an id")
-	case stopped:
-		return fault.New(fault.Unavailable, "stopping", "%v", errEnded)
+	case d.stopped():
+		return ended()
 	case kept >= MostKept:
 		return fault.New(fault.Conflict, "too_many_strategies", "%d strategies that were started are kept, and %d is the limit", kept, MostKept)
 	case today >= MostADay:
@@ -376,7 +389,7 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 		answer <- err
 	}:
 	case <-r.done:
-		return v, errEnded
+		return v, ended()
 	case <-ctx.Done():
 		return v, ctx.Err()
 	}
@@ -386,7 +399,7 @@ func (d *Deployments) on(ctx context.Context, name string, f func(ctx context.Co
 		select {
 		case err = <-answer: // it ended with this
 		default:
-			err = errEnded
+			err = ended()
 		}
 	}
 	if err == nil {

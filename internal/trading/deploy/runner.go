@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/retry"
+	"candela/internal/trading/desk"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -412,5 +412,7 @@ func (r *runner) after(bars []market.Bar) int {
 	return n
 }
 
-// errEnded is the error of a call to a runner that has ended.
-var errEnded = errors.New("candela is shutting down; nothing was done")
+// ended is the error of a call to a runner that has ended.
+func ended() error {
+	return &fault.Error{Kind: fault.Unavailable, Code: desk.CodeStopping, Message: "candela is shutting down; nothing was done. Retry in a moment.", Retryable: true}
+}

@@ -19,7 +19,7 @@ type Book struct {
 }
 
 // bookOf returns the book of a strategy, nil at the stage shadow.
-func bookOf(ctx context.Context, own *deploy.Deployments, d *deploy.Deployment) (*Book, error) {
+func bookOf(ctx context.Context, own deploy.Own, d *deploy.Deployment) (*Book, error) {
 	made, held, err := own.Book(ctx, d)
 	if err != nil || made.Deployment == "" {
 		return nil, err

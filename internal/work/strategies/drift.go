@@ -44,11 +44,7 @@ type Point = drift.Point
 
 // Drift compares one of the caller's strategies with its account.
 func (s *Strategies) Drift(ctx context.Context, caller principal.Caller, id string) (Drift, error) {
-	own, err := s.Of(ctx, caller.Subject)
-	if err != nil {
-		return Drift{}, err
-	}
-	is, d, err := own.Drift(ctx, id)
+	is, d, err := s.Of(caller.Subject).Drift(ctx, id)
 	if err != nil {
 		return Drift{}, err
 	}

@@ -30,11 +30,7 @@ type Shown struct {
 
 // ListOwn lists the strategies, the newest first.
 func (o Owner) ListOwn(ctx context.Context) ([]View, error) {
-	own, err := o.Of(ctx, o.Subject)
-	if err != nil {
-		return nil, err
-	}
-	all, err := own.List(ctx)
+	all, err := o.Of(o.Subject).List(ctx)
 	views := make([]View, len(all))
 	for i := range all {
 		views[i] = ViewOf(&all[i])
@@ -44,10 +40,7 @@ func (o Owner) ListOwn(ctx context.Context) ([]View, error) {
 
 // ShowOwn shows a strategy.
 func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
-	own, err := o.Of(ctx, o.Subject)
-	if err != nil {
-		return Shown{}, err
-	}
+	own := o.Of(o.Subject)
 	d, err := own.Get(ctx, id)
 	if err != nil {
 		return Shown{}, err
@@ -57,7 +50,11 @@ func (o Owner) ShowOwn(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	out.Recent, out.More = IntentsOf(&d)
-	if d.Stage == deploy.Paper && !d.State.Final() && slices.Contains(own.Stages(), StageLive) {
+	if d.Stage != deploy.Paper || d.State.Final() {
+		return out, nil
+	}
+	stages, err := own.Stages(ctx)
+	if err == nil && slices.Contains(stages, StageLive) {
 		out.Gates, err = own.Gates(ctx, d.ID)
 	}
 	return out, err
@@ -73,11 +70,7 @@ func (o Owner) DriftOwn(ctx context.Context, id string) (Drift, error) {
 
 // Stages lists the stages that a strategy can start at here, the lowest first.
 func (o Owner) Stages(ctx context.Context) ([]string, error) {
-	own, err := o.Of(ctx, o.Subject)
-	if err != nil {
-		return nil, err
-	}
-	return own.Stages(), nil
+	return o.Of(o.Subject).Stages(ctx)
 }
 
 // Limits bound what a strategy may hold.
@@ -103,7 +96,9 @@ func LimitsOf(most, loss string) (l Limits, err error) {
 const maxAmount = 30 // bytes
 
 // Acts lists what the owner can do with a strategy.
-func Acts() []string { return []string{"start", "decline", "pause", "resume", "promote", "stop"} }
+func Acts() []string {
+	return []string{deploy.AskStart, deploy.AskDecline, deploy.AskPause, deploy.AskResume, deploy.AskPromote, deploy.AskStop}
+}
 
 // How says how an act is carried out.
 type How struct {
@@ -116,27 +111,12 @@ type How struct {
 
 // Act changes a strategy.
 func (o Owner) Act(ctx context.Context, by, act, id string, how How) (View, error) {
-	own, err := o.Of(ctx, o.Subject)
-	if err != nil {
-		return View{}, err
+	if !slices.Contains(Acts(), act) {
+		return View{}, fault.Field("act", act, "start, decline, pause, resume, promote or stop", fault.Nearest(act, Acts())...)
 	}
-	var d deploy.Deployment
-	switch act {
-	case "start":
-		d, err = own.Start(ctx, by, id, deploy.Stage(how.Stage), &how.Limits)
-	case "decline":
-		d, err = own.Decline(ctx, by, id)
-	case "pause":
-		d, err = own.Pause(ctx, by, id)
-	case "resume":
-		d, err = own.Resume(ctx, by, id, how.Limits.MaxLoss)
-	case "promote":
-		d, err = own.Promote(ctx, by, id, how.Limits, how.Accept)
-	case "stop":
-		d, err = own.Stop(ctx, by, id, how.Close)
-	default:
-		err = fault.Field("act", act, "start, decline, pause, resume, promote or stop", fault.Nearest(act, Acts())...)
-	}
+	d, err := o.Of(o.Subject).Act(ctx, deploy.Ask{
+		Act: act, By: by, Name: id, Stage: deploy.Stage(how.Stage), Limits: how.Limits, Close: how.Close, Accept: how.Accept,
+	})
 	if err != nil {
 		return View{}, err
 	}

@@ -33,7 +33,7 @@ type Strategies struct {
 	Research *research.Research
 	Bars     deploy.Bars
 	// Of returns the deployments of an owner.
-	Of func(ctx context.Context, owner principal.Owner) (*deploy.Deployments, error)
+	Of func(owner principal.Owner) deploy.Own
 }
 
 // Proposal asks for a strategy that trades by itself.
@@ -59,10 +59,7 @@ func (s *Strategies) Propose(ctx context.Context, caller principal.Caller, p Pro
 	if err := check(&p); err != nil {
 		return nil, err
 	}
-	own, err := s.Of(ctx, caller.Subject)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if p.Script, err = s.source(&p.Backtest); err != nil {
 		return nil, err
 	}
@@ -94,7 +91,7 @@ func (s *Strategies) Propose(ctx context.Context, caller principal.Caller, p Pro
 	if err := refuseShorts(&p, live, d.Needs); err != nil {
 		return nil, err
 	}
-	if d, err = own.Propose(ctx, caller.Client, d); err != nil {
+	if d, err = s.Of(caller.Subject).Propose(ctx, caller.Client, d); err != nil {
 		return nil, err
 	}
 	return &Proposed{Deployment: d, Backtest: tested.Backtest}, nil
@@ -223,19 +220,12 @@ func refuseShorts(p *Proposal, live *research.Live, n deploy.Needs) error {
 
 // List returns the caller's strategies, the newest first.
 func (s *Strategies) List(ctx context.Context, caller principal.Caller) ([]deploy.Deployment, error) {
-	own, err := s.Of(ctx, caller.Subject)
-	if err != nil {
-		return nil, err
-	}
-	return own.List(ctx)
+	return s.Of(caller.Subject).List(ctx)
 }
 
 // Get returns one of the caller's strategies by its id or name, with its book.
 func (s *Strategies) Get(ctx context.Context, caller principal.Caller, id string) (d deploy.Deployment, book *Book, err error) {
-	own, err := s.Of(ctx, caller.Subject)
-	if err != nil {
-		return d, nil, err
-	}
+	own := s.Of(caller.Subject)
 	if d, err = own.Get(ctx, id); err == nil {
 		book, err = bookOf(ctx, own, &d)
 	}
@@ -244,9 +234,5 @@ func (s *Strategies) Get(ctx context.Context, caller principal.Caller, id string
 
 // Stop ends one of the caller's strategies. What it holds is closed at the market, or stays with its stops.
 func (s *Strategies) Stop(ctx context.Context, caller principal.Caller, id string, closes bool) (deploy.Deployment, error) {
-	own, err := s.Of(ctx, caller.Subject)
-	if err != nil {
-		return deploy.Deployment{}, err
-	}
-	return own.Stop(ctx, caller.Client, id, closes)
+	return s.Of(caller.Subject).Act(ctx, deploy.Ask{Act: deploy.AskStop, By: caller.Client, Name: id, Close: closes})
 }

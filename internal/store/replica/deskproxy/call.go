@@ -118,6 +118,7 @@ type methods struct {
 	refuse       method[decideCall, orderReply]
 	status       method[struct{}, desk.Status]
 	drop         method[dropCall, struct{}]
+	look, act    method[askCall, askReply]
 }
 
 const (
@@ -173,6 +174,7 @@ func (d *Desk) register() {
 	})
 	d.registerApproval()
 	d.registerOwners()
+	d.registerStrategies()
 	d.status = newReadMethod(d, methodStatus, func(_ context.Context, running Trader, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})

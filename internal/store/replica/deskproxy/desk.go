@@ -34,8 +34,10 @@ type Config struct {
 	// HaltFile is a local path. Trading is halted while the file exists, whichever replica
 	// trades. "" for none.
 	HaltFile string
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Strategies run beside the desk of each term; nil for none.
+	Strategies Strategies
+	Log        *slog.Logger
+	Now        func() time.Time
 }
 
 // Trader trades during one term: a desk, or the desks of many owners.
@@ -152,16 +154,26 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 		leave()
 		d.local.CompareAndSwap(running, nil)
 	}()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	var failed error // of the strategies
 	begin := func() {
-		if ctx.Err() == nil {
-			d.local.Store(running)
+		if ctx.Err() != nil {
+			return
+		}
+		d.local.Store(running)
+		if d.cfg.Strategies != nil {
+			beside.Go(func() {
+				defer stop()
+				failed = d.cfg.Strategies.Run(ctx, hard)
+			})
 		}
 	}
 	// A halt file may have been created while no replica traded.
 	files := d.waitHaltFiles(ctx)
 	var halting sync.WaitGroup
-	defer halting.Wait()
-	return running.Run(ctx, hard, func() {
+	err = running.Run(ctx, hard, func() {
 		if len(files) == 0 || haltedByOwner(running.Status()) {
 			begin()
 			return
@@ -174,6 +186,10 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 			begin()
 		})
 	})
+	halting.Wait()
+	stop()
+	beside.Wait()
+	return errors.Join(err, failed)
 }
 
 // Running returns the local desk, nil if this replica does not trade.

@@ -52,6 +52,8 @@ type tradeCluster struct {
 	mu    sync.Mutex
 	acked map[string]order.Order // by idempotency key, as acknowledged
 	lost  int                    // calls without a reply
+
+	bars *closedBars // of the strategies that run; nil where none do
 }
 
 // trader is one of the replicas.
@@ -63,6 +65,8 @@ type trader struct {
 	gate    *gate
 	halt    string // the path of the halt file
 	kill    func() // ends it without notice
+
+	strategies *termStrategies // nil where none run
 }
 
 // gate is the connection to the venue, which can hold an order.
@@ -128,12 +132,19 @@ func (g *gate) hold(sent bool) (held <-chan struct{}, release func()) {
 
 func newTradeCluster(t *testing.T, to *natstest.Cluster, patience time.Duration) *tradeCluster {
 	t.Helper()
-	f := &tradeCluster{Server: fakebinance.New(fakebinance.Config{Seed: 1}), t: t, to: to, patience: patience, network: fake.NewNetwork(), prefix: replicatest.NewPrefix(), acked: make(map[string]order.Order)}
+	f := &tradeCluster{patience: patience}
+	f.begin(t, to)
+	return f
+}
+
+// begin starts the venue and the replicas.
+func (f *tradeCluster) begin(t *testing.T, to *natstest.Cluster) {
+	t.Helper()
+	f.Server, f.t, f.to, f.network, f.prefix, f.acked = fakebinance.New(fakebinance.Config{Seed: 1}), t, to, fake.NewNetwork(), replicatest.NewPrefix(), make(map[string]order.Order)
 	t.Cleanup(f.network.Serve("binance.test:80", f.Server))
 	for _, name := range []string{"a", "b", "c"} {
 		f.join(name)
 	}
-	return f
 }
 
 func (*tradeCluster) Follow([]market.Symbol)  {}
@@ -180,19 +191,24 @@ func (f *tradeCluster) join(name string) {
 		f.t.Fatal(err)
 	}
 	r := &trader{name: name, members: members, conn: conn, gate: &gate{Broker: venue}, halt: f.t.TempDir() + "/HALT"}
-	r.Desk = deskproxy.New(members, deskproxy.Config{
+	cfg := deskproxy.Config{
 		Account: accountName, HaltFile: r.halt, Log: replicatest.Quiet(), Now: time.Now,
 		Open: func(_ context.Context, orders *orders.Store) (deskproxy.Trader, func(), error) {
 			if f.patience > 0 {
 				orders.RetryFor = f.patience
 			}
-			return desk.New(desk.Config{
-				Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), AssetBalances: true, HaltFile: r.halt, Replica: name,
-				Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
-				Log:     replicatest.Quiet(), Now: time.Now, Rand: rand.Float64,
-			}), func() {}, nil
+			d := f.newDesk(r, orders)
+			if f.bars != nil {
+				r.strategies.open(f.bars, orders, d)
+			}
+			return d, func() {}, nil
 		},
-	})
+	}
+	if f.bars != nil {
+		r.strategies = &termStrategies{}
+		cfg.Strategies = r.strategies
+	}
+	r.Desk = deskproxy.New(members, cfg)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
 	hard, drop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -210,6 +226,15 @@ func (f *tradeCluster) join(name string) {
 	})
 	f.t.Cleanup(r.kill)
 	f.replicas = append(f.replicas, r)
+}
+
+// newDesk returns a desk of a replica over a store.
+func (f *tradeCluster) newDesk(r *trader, orders *orders.Store) *desk.Desk {
+	return desk.New(desk.Config{
+		Owner: accountName, Broker: r.gate, Store: orders, Market: f, Policy: unlimited(), AssetBalances: true, HaltFile: r.halt, Replica: r.name,
+		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) { s.Venue = "binance"; return s, nil },
+		Log:     replicatest.Quiet(), Now: time.Now, Rand: rand.Float64,
+	})
 }
 
 // trading waits until a replica, except some, trades and has reconciled its account, and returns it.
