@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -26,11 +27,20 @@ func (l *layout) drawFills() {
 	}
 }
 
-// guideBand tints the space between the two innermost guides around the middle
-// of a bounded panel: RSI between 30 and 70.
+// guideBand tints the space between the guides of a panel.
 func (l *layout) guideBand(v *shown) {
-	if v.YRange == nil {
+	between, ok := guides(v)
+	if !ok {
 		return
+	}
+	a := &l.Panes[v.pane].axis
+	l.Profile = append(l.Profile, Box{Rect{0, a.row(between[1]), l.axisX, a.row(between[0])}, v.pane, v.color.Alpha(bandFill)})
+}
+
+// guides returns the two innermost guides around the middle of a bounded panel: 30 and 70 of an RSI.
+func guides(v *shown) (between [2]float64, ok bool) {
+	if v.YRange == nil {
+		return between, false
 	}
 	middle := (v.YRange[0] + v.YRange[1]) / 2
 	below, above := math.Inf(-1), math.Inf(1)
@@ -43,11 +53,7 @@ func (l *layout) guideBand(v *shown) {
 			above = min(above, h.Y)
 		}
 	}
-	if math.IsInf(below, 0) || math.IsInf(above, 0) {
-		return
-	}
-	a := &l.Panes[v.pane].axis
-	l.Profile = append(l.Profile, Box{Rect{0, a.row(above), l.axisX, a.row(below)}, v.pane, v.color.Alpha(bandFill)})
+	return [2]float64{below, above}, !math.IsInf(below, 0) && !math.IsInf(above, 0)
 }
 
 func (l *layout) fill(v *shown, f *ta.Fill) {
@@ -184,22 +190,33 @@ func (l *layout) sessionProfile(v *shown, p ta.Profile) {
 // profile places the bars of one profile between the columns that place returns.
 func (l *layout) profile(v *shown, bars []ta.HBar, place func(*ta.HBar) (x0, x1 int)) {
 	a := &l.Panes[v.pane].axis
-	pitch := profilePitch(bars)
-	for i := range bars {
-		b := &bars[i]
-		if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
-			continue
-		}
-		half := math.Abs(b.Height) / 2
-		if pitch < 3*half { // adjacent rows: leave a gap
-			half = pitch / 2
-		}
+	for b, half := range profileRows(bars) {
 		top, bottom := a.row(b.Y+half), a.row(b.Y-half)
 		if bottom-top > l.s+1 {
 			top += l.s
 		}
 		if x0, x1 := place(b); x0 < x1 {
 			l.Profile = append(l.Profile, Box{Rect{x0, top, x1, max(bottom, top+1)}, v.pane, l.profileColor(b.Style, v)})
+		}
+	}
+}
+
+// profileRows yields the bars of a profile that can be drawn, with half their height.
+func profileRows(bars []ta.HBar) iter.Seq2[*ta.HBar, float64] {
+	pitch := profilePitch(bars)
+	return func(yield func(*ta.HBar, float64) bool) {
+		for i := range bars {
+			b := &bars[i]
+			if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
+				continue
+			}
+			half := math.Abs(b.Height) / 2
+			if pitch < 3*half { // adjacent rows: leave a gap
+				half = pitch / 2
+			}
+			if !yield(b, half) {
+				return
+			}
 		}
 	}
 }

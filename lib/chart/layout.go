@@ -87,6 +87,7 @@ type scratch struct {
 	patterns []candleName
 	placed   []Pill
 	joined   []float64 // columns with the values ahead
+	parted   []piece   // of the line that is drawn
 	breaks   []int     // the first bars of sessions
 	texts    int       // marker texts placed
 	kept     []ta.Signal

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -59,50 +60,31 @@ func (l *layout) add(pane int, text string, color raster.Color, gap int) {
 
 // entry writes name and last values of one result.
 func (l *layout) entry(v *shown) {
-	base, text := legendName(v.Label)
-	named := namedValues(v.Result)
-	if named && namesParams(v.Result, base, text) {
-		text = base
-	}
-	l.add(v.pane, text, l.theme.text, 0)
+	l.add(v.pane, v.title(), l.theme.text, 0)
 	if v.fixed != "" {
 		l.add(v.pane, v.fixed, l.fixedColor(v), gapName)
 		return
 	}
-	n := l.Panes[v.pane].notation
-	gap := gapName
-	value := func(name string, value float64, color raster.Color) {
-		if named && name != "" {
-			l.add(v.pane, name, l.theme.muted, gap)
+	n, gap := l.Panes[v.pane].notation, gapName
+	levels := 0
+	for e := range l.listedValues(v) {
+		if e.level {
+			if levels++; levels > maxListed {
+				continue
+			}
+		}
+		if e.name != "" {
+			l.add(v.pane, e.name, l.theme.muted, gap)
 			gap = gapWord
 		}
-		if !finite(value) {
-			color = l.theme.muted
+		if !finite(e.value) {
+			e.color = l.theme.muted
 		}
-		l.add(v.pane, n.value(value), color, gap)
+		l.add(v.pane, n.value(e.value), e.color, gap)
 		gap = gapValue
 	}
-	for k := range v.Lines {
-		line := &v.Lines[k]
-		if !listed(line) {
-			continue
-		}
-		if len(line.Values) < l.n {
-			value(subLabel(base, line.Label), math.NaN(), l.theme.muted)
-			continue
-		}
-		value(subLabel(base, line.Label), line.Values[l.n-1], l.lastInk(v, k))
-	}
-	for k := range v.Hist {
-		h := &v.Hist[k]
-		if h.Style != ta.State && len(h.Values) >= l.n {
-			last := h.Values[l.n-1]
-			value(subLabel(base, h.Label), last, l.sideColor(!(last < h.Base)))
-		}
-	}
-	if v.pane == 0 {
-		named = true
-		l.listLevels(v, value)
+	if levels > maxListed {
+		l.add(0, plusN(levels-maxListed, ""), l.theme.muted, gapValue)
 	}
 	if v.scripted() {
 		l.problem(v)
@@ -113,14 +95,61 @@ func (l *layout) entry(v *shown) {
 	}
 }
 
-// listLevels writes the levels of a result over the price.
-func (l *layout) listLevels(v *shown, value func(string, float64, raster.Color)) {
-	for i, h := range v.HLines {
-		if i == maxListed {
-			l.add(0, plusN(len(v.HLines)-i, ""), l.theme.muted, gapValue)
-			break
+// title is the name of a result in the legend.
+func (v *shown) title() string {
+	base, text := legendName(v.Label)
+	if namedValues(v.Result) && namesParams(v.Result, base, text) {
+		return base
+	}
+	return text
+}
+
+// listedValue is a value of a result in the legend.
+type listedValue struct {
+	index int    // of the line, the histogram or the level
+	hist  bool   // of a histogram
+	level bool   // of a level
+	name  string // where the value needs one
+	value float64
+	color raster.Color
+}
+
+// listedValues yields the values of a result in the legend.
+func (l *layout) listedValues(v *shown) iter.Seq[listedValue] {
+	base, _ := legendName(v.Label)
+	named := namedValues(v.Result)
+	name := func(label string) string {
+		if !named {
+			return ""
 		}
-		value(h.Label, h.Y, l.ruleColor(h.Style, v).Alpha(1))
+		return subLabel(base, label)
+	}
+	return func(yield func(listedValue) bool) {
+		for k := range v.Lines {
+			line := &v.Lines[k]
+			e := listedValue{index: k, name: name(line.Label), value: math.NaN(), color: l.theme.muted}
+			if len(line.Values) >= l.n {
+				e.value, e.color = line.Values[l.n-1], l.lastInk(v, k)
+			}
+			if listed(line) && !yield(e) {
+				return
+			}
+		}
+		for k := range v.Hist {
+			h := &v.Hist[k]
+			if h.Style == ta.State || len(h.Values) < l.n {
+				continue
+			}
+			last := h.Values[l.n-1]
+			if !yield(listedValue{index: k, hist: true, name: name(h.Label), value: last, color: l.sideColor(!(last < h.Base))}) {
+				return
+			}
+		}
+		for k, h := range v.HLines {
+			if v.pane == 0 && !yield(listedValue{index: k, level: true, name: h.Label, value: h.Y, color: l.ruleColor(h.Style, v).Alpha(1)}) {
+				return
+			}
+		}
 	}
 }
 

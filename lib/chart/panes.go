@@ -293,8 +293,8 @@ func resultRange(r *ta.Result) span {
 		}
 	}
 	for i := range r.Fills {
-		if style := r.Fills[i].Style; style == ta.Zone || style == ta.Block || style == ta.Channel && len(r.Lines) > 0 {
-			continue // a channel's edges are lines, or a floor far below them; a block may be far from the price
+		if !fits(&r.Fills[i], r) {
+			continue
 		}
 		all.addAll(r.Fills[i].Y1)
 		all.addAll(r.Fills[i].Y2)
@@ -311,6 +311,12 @@ func resultRange(r *ta.Result) span {
 		all.add(h.Y + h.Height/2)
 	}
 	return all
+}
+
+// fits reports whether an axis shows all of an area: a channel's edges are lines, or a floor far below them, and
+// a block may be far from the price.
+func fits(f *ta.Fill, r *ta.Result) bool {
+	return f.Style != ta.Zone && f.Style != ta.Block && (f.Style != ta.Channel || len(r.Lines) == 0)
 }
 
 // spanPanel finds the range of a panel from its values and levels. The bounds of the

@@ -85,40 +85,53 @@ type paintedRun struct {
 	steps bool
 }
 
-// paintRuns strokes a line in pieces of one colour. The piece that ends at a bar has the
-// colour of that bar.
+// paintRuns strokes a line in pieces of one colour.
 func (l *layout) paintRuns(pane int, values []float64, inks inkColumn, run paintedRun) {
 	a := &l.Panes[pane].axis
-	prev, color, start := -1, raster.Color{}, len(l.px)
+	for _, p := range l.paintedParts(values, inks, run.paint) {
+		start := len(l.px)
+		for i := p.from; i < p.to; i++ {
+			if !finite(values[i]) {
+				continue
+			}
+			if run.steps && len(l.px) > start {
+				l.px, l.py = append(l.px, l.xs[i]), append(l.py, l.py[len(l.py)-1])
+			}
+			l.px, l.py = append(l.px, l.xs[i]), append(l.py, a.y(values[i]))
+		}
+		l.flushRun(pane, start, p.color, run)
+	}
+}
+
+// paintedParts returns the parts of a script's line as lineParts does. The part that ends at a bar has the
+// colour of that bar, so it begins at the bar before.
+func (l *layout) paintedParts(values []float64, inks inkColumn, paint *ta.Paint) []piece {
+	l.parted = l.parted[:0]
+	prev, now := -1, piece{}
 	flush := func() {
-		l.flushRun(pane, start, color, run)
-		start = len(l.px)
+		if prev >= 0 {
+			now.to = prev + 1
+			l.parted = append(l.parted, now)
+		}
 	}
 	for i, v := range values {
 		if !finite(v) {
-			if !run.paint.Joined && prev >= 0 {
+			if !paint.Joined {
 				flush()
 				prev = -1
 			}
 			continue
 		}
-		y := a.y(v)
 		if c := inks.at(i); prev < 0 {
-			start, color = len(l.px), c
-		} else if c != color {
-			x0, y0 := l.px[len(l.px)-1], l.py[len(l.py)-1]
+			now = piece{from: i, color: c}
+		} else if c != now.color {
 			flush()
-			l.px, l.py, color = append(l.px, x0), append(l.py, y0), c
+			now = piece{from: prev, color: c}
 		}
-		if run.steps && prev >= 0 {
-			l.px, l.py = append(l.px, l.xs[i]), append(l.py, l.py[len(l.py)-1])
-		}
-		l.px, l.py = append(l.px, l.xs[i]), append(l.py, y)
 		prev = i
 	}
-	if prev >= 0 {
-		flush()
-	}
+	flush()
+	return l.parted
 }
 
 // flushRun adds the line through the points from start on.

@@ -156,16 +156,16 @@ func (l *layout) drawLine(v *shown, k int) {
 	}
 	switch line.Style {
 	case ta.Band:
-		l.stroke(v, values, band, color)
+		l.stroke(v, k, values, band)
 	case ta.Dots:
 		l.dots(values, v.pane)
 	case ta.Trend:
-		l.trend(values, v.pane)
+		l.stroke(v, k, values, float64(lineWidth*float64(l.s)))
 	case ta.Steps:
 		l.steps(values, v.pane, color, v.pane == 0 && secondary(line.Label))
 	case ta.CandleOpen, ta.CandleHigh, ta.CandleLow, ta.CandleClose, ta.Hidden:
 	default:
-		l.stroke(v, values, width, color)
+		l.stroke(v, k, values, width)
 	}
 	if v.dashed[min(k, len(v.dashed)-1)] {
 		for i := range l.Lines[first:] {
@@ -188,27 +188,51 @@ func secondary(label string) bool {
 // v is a product, a fused multiply-add would leave the rounding error of it.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
-// stroke adds a line for each run of numbers in values. A run also ends where the
-// indicator begins again: a join would be an upright line that says nothing.
-func (l *layout) stroke(v *shown, values []float64, width float64, color raster.Color) {
-	restarts := v.Restarts
+// piece is a part of a line in one colour: its values of the bars [from, to).
+type piece struct {
+	from, to int
+	color    raster.Color
+}
+
+// lineParts returns the parts of line k, in memory that the next call reuses: a run of numbers. A run also
+// ends where the indicator begins again, because a join would be an upright line that says nothing, and a
+// line that shows a trend ends and changes its colour where it changes sides.
+func (l *layout) lineParts(v *shown, k int, values []float64) []piece {
+	style, restarts := v.Lines[k].Style, v.Restarts
+	sides := style == ta.Trend || style == ta.Dots
+	l.parted = l.parted[:0]
 	for i := 0; i < len(values); {
 		if !finite(values[i]) {
 			i++
 			continue
 		}
-		from := i
+		from, end := i, len(values)
+		if sides {
+			up := l.side(values, i)
+			for i < end && finite(values[i]) && l.side(values, i) == up {
+				i++
+			}
+			l.parted = append(l.parted, piece{from, i, l.sideColor(up)})
+			continue
+		}
 		for len(restarts) > 0 && restarts[0] <= from {
 			restarts = restarts[1:]
 		}
-		end := len(values)
 		if len(restarts) > 0 {
 			end = min(end, restarts[0])
 		}
 		for i < end && finite(values[i]) {
 			i++
 		}
-		l.run(values, from, i, v.pane, width, color)
+		l.parted = append(l.parted, piece{from, i, v.ink(k)})
+	}
+	return l.parted
+}
+
+// stroke adds the parts of line k.
+func (l *layout) stroke(v *shown, k int, values []float64, width float64) {
+	for _, p := range l.lineParts(v, k, values) {
+		l.run(values, p.from, p.to, v.pane, width, p.color)
 	}
 }
 
@@ -257,21 +281,6 @@ func (l *layout) sideColor(up bool) raster.Color {
 		return l.theme.up
 	}
 	return l.theme.down
-}
-
-// trend adds a line that is broken, and changes colour, where it changes sides.
-func (l *layout) trend(values []float64, pane int) {
-	for i := 0; i < len(values); {
-		if !finite(values[i]) {
-			i++
-			continue
-		}
-		from, up := i, l.side(values, i)
-		for i < len(values) && finite(values[i]) && l.side(values, i) == up {
-			i++
-		}
-		l.run(values, from, i, pane, float64(lineWidth*float64(l.s)), l.sideColor(up))
-	}
 }
 
 // dots adds one dot per column.

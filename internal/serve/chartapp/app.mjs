@@ -3,9 +3,20 @@
 import { describe, number, priceDigits, when } from './figures.mjs'
 import { View, maxPanes } from './chart.mjs'
 
-const library = globalThis.LightweightCharts
 const element = (id) => document.getElementById(id)
+const library = await unpacked().catch(() => undefined)
 const root = document.documentElement
+
+// unpacked runs the library, which the page has compressed. A program that was built without it has none.
+async function unpacked() {
+  const packed = element('library').textContent
+  if (!packed) return undefined
+  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))
+  const script = document.createElement('script')
+  script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text()
+  document.head.append(script)
+  return globalThis.LightweightCharts
+}
 
 // ---- the bridge to the host
 
@@ -108,7 +119,7 @@ function messageOf(text) {
 // seriesIn returns the series of a result, or null.
 function seriesIn(result) {
   const found = parse(result)
-  return Array.isArray(found?.bars) && found.indicators ? found : null
+  return Array.isArray(found?.bars) && found.look ? found : null
 }
 
 function parse(result) {
@@ -141,7 +152,7 @@ async function load() {
   say('Loading…')
   try {
     if (library) {
-      const series = seriesIn(await call({ format: 'series' }))
+      const series = seriesIn(await call({ format: 'scene' }))
       if (!series) throw new Error('the series could not be read')
       draw(series)
       await loadLevels()
@@ -193,9 +204,9 @@ function draw(series) {
   state.series = series
   show('chart')
   heading(series)
-  const panes = Math.min(maxPanes, Object.values(series.indicators).filter((ind) => !ind.is_overlay).length)
+  const panes = Math.min(maxPanes, Math.max(0, ...series.look.plots.map((p) => p.pane)))
   element('chart').style.height = `${340 + 90 * panes}px`
-  view ??= new View(element('chart'), library, state.theme, { pick, describe: (text) => { element('spoken').textContent = text }, hollow: true })
+  view ??= new View(element('chart'), library, state.theme, { pick, describe: (text) => { element('spoken').textContent = text } })
   view.setTheme(state.theme)
   view.setSeries(series)
   for (const id of ['in', 'out', 'reset', 'credit', 'table']) element(id).hidden = false
@@ -264,8 +275,8 @@ async function refresh() {
   }
   live.calls++
   try {
-    const newer = seriesIn(await call({ format: 'series', bars: 3, start: undefined, drawings: undefined }))
-    if (!newer || !view.update(newer)) draw(seriesIn(await call({ format: 'series' })))
+    const newer = seriesIn(await call({ format: 'scene', bars: 3, start: undefined, drawings: undefined }))
+    if (!newer || !view.update(newer)) draw(seriesIn(await call({ format: 'scene' })))
     else heading(newer)
     if (Date.now() - (state.levelsAt ?? 0) > 60_000) await loadLevels()
     if (live.fails > 0) say('') // what else the page said stays

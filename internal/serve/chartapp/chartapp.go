@@ -5,7 +5,8 @@ package chartapp
 
 import (
 	_ "embed"
-	"fmt"
+	"encoding/base64"
+	"errors"
 	"strings"
 	"sync"
 
@@ -38,20 +39,15 @@ func New() *mcp.App {
 // Page returns the page with everything it needs. Without the library it shows the picture
 // of the server.
 func Page() ([]byte, error) {
-	library, err := webchart.Script()
-	if err != nil {
-		return nil, err
-	}
+	library := base64.StdEncoding.EncodeToString(webchart.Library()) // the page unpacks it
 	var modules strings.Builder
 	for _, m := range append(webchart.Modules(), webchart.Module{Name: "app.mjs", Source: []byte(module)}) {
 		modules.WriteString(compact(string(m.Source)))
 	}
-	for name, script := range map[string]string{"the library": string(library), "a module": modules.String()} {
-		if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
-			return nil, fmt.Errorf("%s cannot be part of a page: it has the end of a script", name)
-		}
+	if script := modules.String(); strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
+		return nil, errors.New("a module cannot be part of a page: it has the end of a script")
 	}
-	return []byte(strings.NewReplacer("{{.Style}}", style, "{{.Library}}", string(library), "{{.Module}}", modules.String()).Replace(page)), nil
+	return []byte(strings.NewReplacer("{{.Style}}", style, "{{.Library}}", library, "{{.Module}}", modules.String()).Replace(page)), nil
 }
 
 // compact drops comments, indentation and imports, whose modules are in the same script.

@@ -261,7 +261,7 @@ func (c *Console) serveChart(v *visit) {
 
 // chartQuery reads the chart that an address asks for.
 func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Drawn, err error) {
-	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1, Format: cmp.Or(values.Get("format"), charting.Series)}
+	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1, Format: cmp.Or(values.Get("format"), charting.Scene)}
 	if s := values.Get("symbol"); s != "" {
 		if q.Symbol, err = market.ParseSymbol(s); err != nil {
 			return q, err

@@ -85,7 +85,7 @@ func TestChart_DataIsThatOfTheTool(t *testing.T) {
 	}
 	b := s.browser().login()
 	for path, want := range map[string]string{
-		"/console/chart.json?symbol=X&interval=5m&indicators=rsi,+macd": `{"bars":400,"format":"series","indicators":["rsi","macd"],"interval":"5m","symbol":"X"}`,
+		"/console/chart.json?symbol=X&interval=5m&indicators=rsi,+macd": `{"bars":400,"format":"scene","indicators":["rsi","macd"],"interval":"5m","symbol":"X"}`,
 		"/console/chart.json?symbol=X&bars=3&format=summary":            `{"bars":3,"format":"summary","indicators":[],"interval":"1h","symbol":"X"}`,
 		"/console/chart.json?symbol=NONE":                               `{"message":"No symbol \"NONE\"."}`,
 		"/console/chart.png?symbol=X":                                   "\x89PNG",

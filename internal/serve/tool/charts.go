@@ -96,8 +96,8 @@ func (c *charts) generateChart() toolSpec {
 		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
 		description: "Draw a candlestick chart with indicators, or its data as JSON. " +
 			"format png is the picture (50 to 140 KB), summary the key figures (2 to 8 KB; best for numbers), " +
-			"both the two, series every value of every bar (about 90 KB for 200 bars). " +
-			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
+			"both the two, series every value of every bar (90 KB for 200 bars). " +
+			"A signal is at bar x, time t; the close of confirmed_x confirmed it. " +
 			"Without a symbol it draws sample data (source: sample).",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),

@@ -1,66 +1,54 @@
-// Draws what generate_chart returns with format "series": bars, indicators in panes, and on
-// them the levels that its "summary" has. Every number is the server's; nothing is computed
-// here but where it stands on the screen. The page of an MCP App and the console use it.
+// Draws what generate_chart returns with format "scene": bars, indicators in panes, and on them the levels that its
+// "summary" has. Every number is the server's, and so is every colour, width, name and break of a line: they are
+// those of its picture, in the field "look". The page of an MCP App and the console use it.
+//
+// Other modules draw on the chart and handle the pointer there as overlays: see View.addOverlay and
+// overlay.mjs. View.series has the bars, View.theme the colours.
 
-import { alpha, decimals, describe, digitsFor, fixedRange, number, percent, priceDigits, themes, wall, withRange, zoneName } from './figures.mjs'
-import { Painter, paintArea, paintDrawing, paintLine, paintProfile } from './paint.mjs'
-import { barTone, marksOf, paintShape, paintTints, toneAt } from './script.mjs'
+import { grouped, levelsOf, paintAccount, paintFills, spread } from './account.mjs'
+import { alpha, dated, decimals, describe, number, percent, priceDigits, style, timesOf, write, zoneName } from './figures.mjs'
+import { Legends, exchangeZone, left, rowsOf } from './legend.mjs'
+import { Overlays, placeFor } from './overlay.mjs'
+import { Painter, paintDrawing, paintLine } from './paint.mjs'
+import { Plot, priceSpan } from './plot.mjs'
 
-// maxPanes is how many indicators below the price are drawn at once.
-export const maxPanes = 4
+// maxPanes is how many indicators below the price are drawn at once, if there is room for them.
+export const maxPanes = 8
 
-const day = 86400 // seconds
-const upward = ['+DI', 'Long', 'Senkou A', 'S1', 'S2', 'S3', 'S4', 'S5']
-const downward = ['-DI', 'Short', 'Senkou B', 'R1', 'R2', 'R3', 'R4', 'R5']
-
-// The library has no time zones: a bar stands where the clocks of the zone stood. Bars of days
-// and more have dates.
-const dated = (series) => /[dwM]$/.test(series.interval)
-
-// timesOf returns a time for each bar, ascending also where clocks are set back. Sample bars
-// have none; they stand a day apart, and the axis shows their numbers.
-function timesOf(series) {
-  let last = -Infinity
-  return series.bars.map((b, i) => {
-    if (b.t === null) return i * day
-    last = Math.max(last + 1, dated(series) ? b.t : wall(b.t))
-    return last
-  })
-}
-
-// near is how far outside the bars a level widens the price axis, as a part of their range.
-const near = 0.3
-
-// points pairs values with the times of the bars. Those without a value are holes.
-function points(times, values) {
-  return times.map((time, i) => (values[i] === null || values[i] === undefined ? { time } : { time, value: values[i] }))
-}
+const day = 86400 // seconds, between two sample bars
+const leastPane = 60 // pixels
 
 // View draws one chart into an element. library is the namespace of lightweight-charts.
 // events.pick(pick) is called for a click on the price pane, events.describe(text) when the
-// cursor is moved by keys. With events.hollow rising bodies are hollow, so that colour is
-// not all that distinguishes them from falling ones.
+// cursor is moved by keys.
 export class View {
   constructor(element, library, theme = 'dark', events = {}) {
     this.element = element
     this.library = library
-    this.theme = themes[theme]
+    this.themeName = theme
     this.events = events
     this.hidden = new Set() // layers that are off: fills, orders, alerts
-    this.legends = []
-    this.levels = {}
+    this.legends = new Legends(element)
+    this.summary = {}
+    this.levels = []
+    this.plots = []
+    this.overlays = new Overlays(this)
     this.cursor = null
+    this.top = 0.1 // part of the pane above the prices
+    this.pageZone = style.zone
     element.addEventListener('keydown', (e) => this.#key(e))
-    this.observer = new ResizeObserver(() => this.#placed())
+    this.observer = new ResizeObserver(() => this.#place())
     this.observer.observe(element)
+    this.clock = setInterval(() => this.#tick(), 1000)
   }
 
-  // setTheme draws again in the colours of a theme. override replaces some of them.
+  // setTheme draws again in the colours of a theme. override replaces background, up and down.
   setTheme(name, override = {}) {
     const key = name + JSON.stringify(override)
     if (key === this.themeKey) return
     this.themeKey = key
-    this.theme = { ...themes[name], ...override }
+    this.themeName = name
+    this.override = override
     if (this.series) this.#draw()
   }
 
@@ -69,6 +57,7 @@ export class View {
     const same = this.series?.symbol === series.symbol && this.series?.interval === series.interval
     if (!same) this.range = null
     else this.#keepRange()
+    if (!same) this.scales = null
     this.series = series
     this.#draw()
   }
@@ -76,42 +65,90 @@ export class View {
   // setLevels shows what a summary has: alerts, open orders, the position and fills. asks has
   // the ids of orders that need approval.
   setLevels(summary, asks) {
-    this.levels = summary ?? {}
+    this.summary = summary ?? {}
     this.asks = asks
-    if (this.chart) this.#drawLevels()
+    this.#drawLevels()
   }
 
   // setLayer shows or hides fills, orders or alerts.
   setLayer(name, shown) {
     if (shown) this.hidden.delete(name)
     else this.hidden.add(name)
-    if (this.chart) this.#drawLevels()
+    this.#drawLevels()
   }
 
-  // update takes the newest bars, and reports whether that was possible: a series that does
-  // not overlap with the one shown, or begins a new bar, needs the whole again. Values of an
-  // indicator are taken only if those of the bars before the last agree with what is shown,
-  // because some depend on all bars of a chart.
+  // ---- for overlays
+
+  // place has the functions between what is drawn and pixels, see placeFor in overlay.mjs. It is null before a chart is
+  // drawn. Ask for it again after each redraw.
+  get place() { return placeFor(this) }
+
+  // addOverlay puts something on the chart, see Overlays in overlay.mjs, and returns a function that takes it off again.
+  addOverlay(overlay) { return this.overlays.add(overlay) }
+
+  // redraw draws the overlays again in the next frame.
+  redraw() { this.request?.() }
+
+  // state returns what the chart shows, for tests.
+  state() {
+    return {
+      theme: this.themeName, panes: this.chart?.panes().map((p) => p.getHeight()) ?? [], legend: rowsOf(this, this.series.bars.length - 1),
+      plots: this.plots.map((p) => ({ pane: p.at, title: p.look.title, ...p.state() })),
+      levels: this.groups?.map((g) => ({ title: g.title, color: g.color, low: g.low, high: g.high })) ?? [],
+      tags: this.tags?.map((t) => ({ pane: t.pane, text: t.text, color: t.color })) ?? [],
+      left: this.left, counted: this.counted,
+    }
+  }
+
+  // ink returns the colour of an ink in the theme, read the same for text and on that of text upon it.
+  ink(i) { return this.#colour(this.series.look.inks, i) }
+  read(i) { return this.#colour(this.series.look.read, i) }
+  on(i) { return this.series.look.on[i][this.themeName === 'light' ? 1 : 0] }
+
+  #colour(list, i) {
+    const light = this.themeName === 'light', plain = this.series.look.inks[i][light ? 1 : 0].slice(0, 7), own = this.series.look.themes[this.themeName]
+    const color = list[i][light ? 1 : 0]
+    for (const side of ['up', 'down']) if (plain === own[side] && this.theme[side] !== plain) return this.theme[side] + color.slice(7)
+    return color
+  }
+
+  // toAxis returns where a price stands on the axis, which has percent where symbols are compared.
+  toAxis(price) { return this.base ? (price / this.base - 1) * 100 : price }
+  fromAxis(value) { return this.base ? (value / 100 + 1) * this.base : value }
+
+  // update takes the newest bars, and reports whether that was possible: a series that does not overlap with the one
+  // shown, begins a new bar or looks different needs the whole again. Values of an indicator are taken only if those
+  // of the bars before the last agree with what is shown, because some depend on all bars of a chart.
   update(newer) {
     const bars = this.series?.bars
     if (!bars?.length || !newer.bars.length || newer.symbol !== this.series.symbol || newer.interval !== this.series.interval) return false
     const last = bars.length - 1, count = newer.bars.length
-    if (bars[last].t === null || newer.bars[count - 1].t !== bars[last].t) return false
+    if (bars[last].t === null || newer.bars[count - 1].t !== bars[last].t || newer.last_bar_closed !== this.series.last_bar_closed) return false
+    if (newer.look.plots.length !== this.series.look.plots.length || newer.look.tints || this.series.look.tints) return false
+    const same = (a, b) => newer.look.inks[a].join() === this.series.look.inks[b].join()
+    const apply = []
+    for (const [k, plot] of this.plots.entries()) {
+      const look = newer.look.plots[k], of = new Plot({ series: newer }, look)
+      if (look.key !== plot.look.key || look.title !== plot.look.title) return false
+      if (!plot.follows(of, count, last, same, apply)) return false
+    }
+    for (const one of apply) one()
     bars[last] = newer.bars[count - 1]
     this.series.stale = newer.stale
     this.series.as_of = newer.as_of
     this.candles.update(this.#candle(last))
     this.volume.update(this.#volumeBar(last))
-    for (const [key, ind] of Object.entries(newer.indicators)) this.#updateIndicator(this.series.indicators[key], ind, count)
+    this.#tick()
     this.#legend(this.cursor ?? last)
     return true
   }
 
   // reset shows the newest bars.
   reset() {
-    const n = this.series.bars.length
-    const shown = Math.max(30, Math.min(n, Math.floor(this.element.clientWidth / 8)))
-    this.chart.timeScale().setVisibleLogicalRange({ from: n - shown, to: n + Math.max(3, shown * (this.element.clientWidth < 480 ? 0.2 : 0.14)) })
+    const n = this.series.bars.length, width = this.element.clientWidth, ahead = this.series.look.ahead ?? 0
+    const shown = Math.max(30, Math.min(n, Math.floor(width / 8)))
+    this.chart.timeScale().setVisibleLogicalRange({ from: n - shown, to: n + Math.max(3 + ahead, shown * (width < 480 ? 0.2 : 0.1)) })
+    this.chart.panes().forEach((p) => p.priceScale('right').applyOptions({ autoScale: true }))
   }
 
   // zoom shows fewer bars for a factor under 1, and more for one above.
@@ -123,11 +160,11 @@ export class View {
   }
 
   remove() {
+    clearInterval(this.clock)
     this.observer.disconnect()
     this.chart?.remove()
     this.chart = null
-    for (const l of this.legends) l.element.remove()
-    this.legends = []
+    this.legends.remove()
   }
 
   #keepRange() {
@@ -136,31 +173,48 @@ export class View {
     if (range) this.range = { from: range.from - this.series.bars.length, to: range.to - this.series.bars.length }
   }
 
+  // #keepScales keeps what a person did to the panes: their heights, and axes that were dragged.
+  #keepScales() {
+    const panes = this.chart?.panes() ?? []
+    if (!panes.length) return
+    const own = panes.map((p) => p.priceScale('right'))
+    this.scales = { stretch: this.overlays.dragged ? panes.map((p) => p.getStretchFactor()) : null, ranges: own.map((s) => (s.options().autoScale ? null : s.getVisibleRange())) }
+  }
+
   #draw() {
     if (this.chart && !this.range) this.#keepRange()
+    if (this.chart && this.scales !== null) this.#keepScales()
     this.chart?.remove()
-    for (const l of this.legends) l.element.remove()
-    this.legends = []
-    this.priceLines = [] // those of the chart before are gone with it
-    this.lines = {}
+    this.exchange = exchangeZone(this.series)
+    style.zone = this.exchange || this.pageZone
+    this.theme = { ...this.series.look.themes[this.themeName], ...this.override }
+    this.base = this.series.compare?.length ? this.series.bars[0].c : 0
     this.times = timesOf(this.series)
     this.digits = priceDigits(this.series.bars)
     this.chart = this.library.createChart(this.element, this.#options())
+    this.#plotAll()
     this.#drawPrice()
-    this.#drawIndicators()
+    this.#drawPanes()
     this.#drawLevels()
     const n = this.series.bars.length
     if (this.range) this.chart.timeScale().setVisibleLogicalRange({ from: this.range.from + n, to: this.range.to + n })
     else this.reset()
     this.range = null
+    this.#restoreScales()
     this.chart.subscribeCrosshairMove((m) => this.#legend(m.logical !== undefined && this.series.bars[m.logical] ? m.logical : this.series.bars.length - 1))
     this.chart.subscribeClick((m) => this.#click(m))
-    this.chart.timeScale().subscribeVisibleLogicalRangeChange((r) => {
-      if (r) this.element.dataset.range = `${r.from.toFixed(1)} ${r.to.toFixed(1)}`
-      this.#placeLevels()
-    })
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange((r) => { if (r) this.element.dataset.range = `${r.from.toFixed(1)} ${r.to.toFixed(1)}` })
     this.#legend(n - 1)
-    this.#placed()
+    this.#place()
+    this.#tick()
+  }
+
+  #restoreScales() {
+    const kept = this.scales, panes = this.chart.panes()
+    this.scales = undefined
+    if (!kept) return
+    if (kept.stretch?.length === panes.length) panes.forEach((p, i) => p.setStretchFactor(kept.stretch[i]))
+    kept.ranges.forEach((range, i) => { if (range && panes[i]) panes[i].priceScale('right').setVisibleRange(range) })
   }
 
   #options() {
@@ -170,7 +224,7 @@ export class View {
       autoSize: true,
       layout: {
         background: { color: t.background }, textColor: t.text, fontFamily: 'Roboto, system-ui, sans-serif', fontSize: 12, attributionLogo: false,
-        panes: { separatorColor: t.border, separatorHoverColor: alpha(t.cycle[2], 0.2), enableResize: true },
+        panes: { separatorColor: t.border, separatorHoverColor: alpha(t.drawing, 0.2), enableResize: true },
       },
       grid: { vertLines: { color: t.grid }, horzLines: { color: t.grid } },
       crosshair: { mode: 0, vertLine: { color: t.muted, labelBackgroundColor: t.border }, horzLine: { color: t.muted, labelBackgroundColor: t.border } },
@@ -191,10 +245,37 @@ export class View {
     return dated(this.series) ? text : `${text} ${zoneName(this.series.bars[this.times.indexOf(time)]?.t ?? time)}`
   }
 
+  // #plotAll makes the plots, those below the price as far as there is room.
+  #plotAll() {
+    const room = Math.min(maxPanes, Math.max(1, Math.floor(this.element.clientHeight * 0.65 / leastPane)))
+    this.plots = []
+    this.left = []
+    for (const look of this.series.look.plots) {
+      if (look.pane > room) {
+        this.left.push(look.title)
+        continue
+      }
+      const plot = new Plot(this, look)
+      plot.at = look.pane
+      this.plots.push(plot)
+    }
+    const replaced = this.plots.find((p) => p.look.candle)
+    this.columns = replaced ? replaced.look.candle.map((k) => replaced.of.lines[k].values) : null
+  }
+
+  // #prices returns open, high, low and close of a bar as they are drawn.
+  #prices(i) {
+    const b = this.series.bars[i]
+    return this.columns ? this.columns.map((c) => c[i]) : [b.o, b.h, b.l, b.c]
+  }
+
   #candle(i) {
-    const b = this.series.bars[i], tone = barTone(this.series.indicators, i)
-    const candle = { time: this.times[i], open: b.o, high: b.h, low: b.l, close: b.c }
-    return tone ? { ...candle, color: tone, borderColor: tone, wickColor: tone } : candle
+    const prices = this.#prices(i), [open, high, low, close] = prices.map((v) => this.toAxis(v)), last = i === this.series.bars.length - 1
+    if (prices.includes(null)) return { time: this.times[i] }
+    const tint = this.series.look.tints?.findLast(([from, to]) => from <= i && i < to)
+    const tone = tint ? this.ink(tint[2]) : close >= open ? this.theme.up : this.theme.down
+    const body = last && !this.series.last_bar_closed && this.series.bars[i].t !== null ? alpha(tone, this.theme.forming) : tone
+    return { time: this.times[i], open, high, low, close, color: body, borderColor: tone, wickColor: tone }
   }
 
   #volumeBar(i) {
@@ -205,260 +286,184 @@ export class View {
   #drawPrice() {
     const t = this.theme, lib = this.library, n = this.series.bars.length
     this.volume = this.chart.addSeries(lib.HistogramSeries, { priceScaleId: 'volume', priceLineVisible: false, lastValueVisible: false, priceFormat: { type: 'volume' } })
-    this.volume.priceScale().applyOptions({ scaleMargins: { top: 0.86, bottom: 0 } })
+    this.volume.priceScale().applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } })
     this.volume.setData(Array.from({ length: n }, (_, i) => this.#volumeBar(i)))
+    const digits = this.series.look.price
     this.candles = this.chart.addSeries(lib.CandlestickSeries, {
-      upColor: this.events.hollow ? t.background : t.up, borderUpColor: t.up, wickUpColor: t.up, downColor: t.down, borderDownColor: t.down, wickDownColor: t.down,
-      priceLineStyle: lib.LineStyle.Dotted, priceLineWidth: 1, priceLineColor: t.muted,
-      priceFormat: { type: 'custom', minMove: 10 ** -this.digits, formatter: (v) => number(v, this.digits) },
-      autoscaleInfoProvider: (own) => this.#withLevels(own()),
+      upColor: t.up, borderUpColor: t.up, wickUpColor: t.up, downColor: t.down, borderDownColor: t.down, wickDownColor: t.down,
+      priceLineStyle: lib.LineStyle.Dotted, priceLineWidth: 1, lastValueVisible: false,
+      priceFormat: { type: 'custom', minMove: this.base ? 0.01 : digits.style === 'expo' ? 1e-12 : 10 ** -digits.decimals, formatter: (v) => this.#axisText(v) },
+      autoscaleInfoProvider: () => this.#priceRange(),
     })
-    this.candles.priceScale().applyOptions({ scaleMargins: { top: 0.14, bottom: 0.16 } })
+    this.candles.priceScale().applyOptions({ scaleMargins: { top: this.top, bottom: 0.18 } })
     this.candles.setData(Array.from({ length: n }, (_, i) => this.#candle(i)))
-    const drawings = this.series.drawings ?? []
-    if (drawings.length) this.candles.attachPrimitive(new Painter((ctx, x, y, space) => drawings.forEach((d) => paintDrawing(ctx, x, y, space, d, this.theme))))
-    ;(this.series.compare ?? []).forEach((other, i) => {
-      const line = this.#line(t.cycle[(i + 4) % 8], 0, { priceScaleId: 'compare', title: other.symbol, lastValueVisible: true, priceFormat: { type: 'percent' } })
-      line.setData(points(this.times, other.values))
-    })
+    const over = this.plots.filter((p) => p.at === 0), drawings = this.series.drawings ?? []
+    const edges = (at) => (i) => {
+      const [, high, low] = this.#prices(Math.min(Math.max(i, 0), n - 1))
+      return [at.y(high), at.y(low)]
+    }
+    this.#paint(this.candles, 0, (ctx, at) => {
+      this.#sessions(ctx, at)
+      for (const p of over) p.back(ctx, at)
+    }, 'bottom')
+    this.#paint(this.candles, 0, (ctx, at) => {
+      for (const p of over) p.front(ctx, at, edges(at))
+      for (const d of drawings) paintDrawing(ctx, at, d, t)
+      this.#account(ctx, at)
+    }, 'normal', () => this.#labels(this.candles, 0, over))
+    const top = new Painter((ctx) => this.overlays.draw(ctx), 'top')
+    top.attached = (at) => { top.at = at; this.request = () => at.requestUpdate() }
+    this.candles.attachPrimitive(top)
   }
 
-  #line(color, pane, options = {}) {
-    return this.chart.addSeries(this.library.LineSeries, { color, lineWidth: 1.5, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false, ...options }, pane)
+  // #paint attaches a painter whose values are those of a pane.
+  #paint(series, pane, draw, order, labels) {
+    series.attachPrimitive(new Painter((ctx, at) => {
+      const y = pane === 0 ? (v) => series.priceToCoordinate(this.toAxis(v)) : at.y
+      draw(ctx, { ...at, y, top: this.legends.height(pane) })
+    }, order, labels))
   }
 
-  #drawIndicators() {
-    this.legends.push(this.#legendElement(0))
-    let pane = 0, next = 0
-    this.left = []
-    for (const [key, ind] of Object.entries(this.series.indicators)) {
-      if (!ind.is_overlay && pane >= maxPanes) {
-        this.left.push(ind.label)
-        continue
-      }
-      const at = ind.is_overlay ? 0 : ++pane
-      if (at > 0) this.legends.push(this.#legendElement(at))
-      next = this.#drawIndicator(key, ind, at, ind.is_overlay ? next : 0)
+  #axisText(v) { return this.base ? percent(v) : write(this.series.look.price, v) }
+
+  // #sessions marks where sessions begin, if they are wide enough.
+  #sessions(ctx, at) {
+    const breaks = this.series.look.breaks ?? []
+    if (!breaks.length || (this.series.bars.length / (breaks.length + 1)) * at.step < 48) return
+    for (const bar of breaks) {
+      const x = Math.round(at.x(bar - 0.5)) + 0.5
+      paintLine(ctx, x, 0, x, at.height, this.theme.border, 1)
+    }
+  }
+
+  // #seen returns the first and the last bar that are in sight.
+  #seen() {
+    const r = this.chart.timeScale().getVisibleLogicalRange(), last = this.series.bars.length - 1
+    return r ? [Math.min(last, Math.max(0, Math.floor(r.from))), Math.max(0, Math.ceil(r.to))] : [0, last]
+  }
+
+  #priceRange() {
+    const [from, to] = this.#seen()
+    let low = Infinity, high = -Infinity
+    for (let i = from; i <= Math.min(to, this.series.bars.length - 1); i++) {
+      const [, h, l] = this.#prices(i)
+      if (h === null || l === null) continue
+      low = Math.min(low, l)
+      high = Math.max(high, h)
+    }
+    if (low > high) return null
+    const all = priceSpan([low, high], this.plots.filter((p) => p.at === 0), this.levels.map((l) => l.price), from, to)
+    return { priceRange: { minValue: this.toAxis(all[0]), maxValue: this.toAxis(all[1]) } }
+  }
+
+  #drawPanes() {
+    const below = this.plots.filter((p) => p.at > 0).sort((a, b) => a.at - b.at)
+    this.legends.resize(below.length + 1)
+    for (const plot of below) {
+      const format = (v) => write({ ...plot.look.digits, zero: true }, v), guides = (plot.look.levels ?? []).map((l) => l.y)
+      const series = this.chart.addSeries(this.library.LineSeries, {
+        lineVisible: false, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false, color: this.theme.muted,
+        // The guides have labels of their own.
+        priceFormat: { type: 'custom', minMove: 10 ** -Math.min(8, plot.look.digits.style === 'fixed' ? plot.look.digits.decimals : 2), formatter: format, tickmarksFormatter: (all) => all.map((v) => (this.#crowded(series, v, guides) ? '' : format(v))) },
+        autoscaleInfoProvider: () => {
+          const span = plot.span(...this.#seen())
+          return span && { priceRange: { minValue: span[0], maxValue: span[1] } }
+        },
+      }, plot.at)
+      series.setData(this.times.map((time) => ({ time, value: 0 })))
+      series.priceScale().applyOptions({ scaleMargins: { top: 0.2, bottom: 0.08 }, minimumWidth: 60 })
+      const edges = (at) => () => [at.top, at.height - 8]
+      this.#paint(series, plot.at, (ctx, at) => { this.#sessions(ctx, at); plot.back(ctx, at) }, 'bottom')
+      this.#paint(series, plot.at, (ctx, at) => plot.front(ctx, at, edges(at)), 'normal', () => this.#labels(series, plot.at, [plot]))
     }
     const panes = this.chart.panes()
-    if (panes.length > 1) panes.forEach((p, i) => p.setStretchFactor(i ? 38 / (panes.length - 1) : 62))
+    if (panes.length < 2) return
+    const each = Math.min(20, 65 / below.length)
+    panes.forEach((p, i) => p.setStretchFactor(i ? (below[i - 1].look.blank ? 4 : each) : 100 - each * below.length))
+    this.panes?.disconnect()
+    this.panes = new ResizeObserver(() => this.#place())
+    panes.forEach((p) => { const e = p.getHTMLElement?.(); if (e) this.panes.observe(e) })
   }
 
-  // #drawIndicator draws the channels of one result, and returns the next colour of the cycle.
-  #drawIndicator(key, ind, pane, color) {
-    const t = this.theme, lib = this.library
-    const drawn = { pane, ind, lines: [], bars: [], colors: [], digits: ind.is_overlay ? this.digits : digitsFor((ind.lines ?? []).concat(ind.histogram ?? []).flatMap((l) => l.values)) }
-    const format = { priceFormat: { type: 'custom', minMove: 10 ** -drawn.digits, formatter: (v) => number(v, drawn.digits) } }
-    this.lines[key] = drawn
-    for (const h of ind.histogram ?? []) {
-      const bars = this.chart.addSeries(lib.HistogramSeries, { priceLineVisible: false, lastValueVisible: false, ...format }, pane)
-      bars.setData(this.times.map((_, i) => this.#histogramBar(h.values, i, ind.colors?.[h.label])))
-      drawn.bars.push(bars)
+  // #crowded reports whether a tick would stand on the label of a guide.
+  #crowded(series, value, guides) {
+    const y = series.priceToCoordinate(value)
+    return guides.some((g) => Math.abs(series.priceToCoordinate(g) - y) < 13)
+  }
+
+  // #labels returns the labels of the axis of a pane.
+  #labels(series, pane, plots) {
+    if (!this.chart || !this.series) return []
+    const last = this.series.bars.length - 1, height = this.chart.panes()[pane]?.getHeight() ?? 0, t = this.theme
+    const y = (v) => series.priceToCoordinate(pane ? v : this.toAxis(v))
+    const tags = plots.flatMap((p) => p.tags(last).map((tag) => ({
+      ...tag, text: tag.fixed ?? (tag.guide ? number(tag.value, decimals(tag.value)) : this.base && !pane ? percent(this.toAxis(tag.value)) : write({ ...p.look.digits, zero: true }, tag.value)),
+      color: tag.guide ? t.background : this.ink(tag.ink).slice(0, 7), ground: tag.guide ? t.text : this.on(tag.ink),
+    })))
+    if (pane === 0) {
+      const b = this.series.bars[last], up = b.c >= b.o, ink = up ? this.series.look.up : this.series.look.down
+      const mine = { value: b.c, rank: 0, text: this.#axisText(this.toAxis(b.c)), color: this.ink(ink), ground: this.on(ink) }
+      tags.push(mine)
+      if (this.counted && y(b.c) !== null) tags.push({ ...mine, at: Math.min(y(b.c) + 18, height - 9), rank: 1, text: this.counted })
+      for (const g of this.groups ?? []) {
+        tags.push({ at: g.at, value: g.low, rank: 1, text: this.#axisText(this.toAxis(g.levels.length === 1 ? g.low : (g.low + g.high) / 2)) + (g.levels.length > 1 ? ` \u00d7${g.levels.length}` : ''), color: g.color, ground: t.background })
+      }
     }
-    for (const l of ind.lines ?? []) {
-      const tones = ind.colors?.[l.label], last = this.times.length - 1
-      const own = tones ? toneAt(tones, last) ?? t.muted : upward.includes(l.label) ? t.up : downward.includes(l.label) ? t.down : t.cycle[color++ % 8]
-      // More labels than two would cover each other.
-      const line = this.#line(own, pane, { lastValueVisible: !ind.is_overlay && ind.lines.length <= 2, ...format })
-      line.setData(this.#linePoints(l.values, tones))
-      drawn.lines.push(line)
-      drawn.colors.push(own)
-    }
-    const base = ind.is_overlay ? this.candles : drawn.lines[0] ?? drawn.bars[0]
-    if (base) this.#drawMarks(ind, base, drawn)
-    for (const l of ind.over_price?.lines ?? []) this.#line(toneAt(ind.over_price.colors?.[l.label], this.times.length - 1) ?? t.cycle[color++ % 8], 0, format).setData(this.#linePoints(l.values, ind.over_price.colors?.[l.label]))
-    return color
+    const placed = spread(tags, y, height)
+    this.tags = (this.tags ?? []).filter((k) => k.pane !== pane).concat(placed.map((p) => ({ pane, text: p.text(), color: p.backColor() })))
+    return placed
   }
 
-  // #linePoints pairs values with times, and with the colours of a script where they change.
-  #linePoints(values, tones) {
-    const all = points(this.times, values)
-    if (tones?.index) all.forEach((p, i) => { if (p.value !== undefined) p.color = toneAt(tones, i) ?? 'transparent' })
-    return all
-  }
-
-  #histogramBar(values, i, tones) {
-    const v = values[i]
-    if (v === null || v === undefined) return { time: this.times[i] }
-    if (tones) return { time: this.times[i], value: v, color: toneAt(tones, i) ?? 'transparent' }
-    const weak = Math.abs(v) < Math.abs(values[i - 1] ?? 0)
-    return { time: this.times[i], value: v, color: this.theme.histogram[(v >= 0 ? 0 : 2) + (weak ? 1 : 0)] }
-  }
-
-  #drawMarks(ind, base, drawn) {
-    const t = this.theme
-    for (const h of ind.hlines ?? []) base.createPriceLine({ price: h.y, color: t.muted, title: ind.is_overlay ? h.label ?? '' : '', lineStyle: this.library.LineStyle.Dashed, lineWidth: 1, axisLabelVisible: false })
-    if (['fills', 'hbars', 'divlines', 'tints', 'shapes'].some((channel) => ind[channel]?.length)) {
-      base.attachPrimitive(new Painter((ctx, x, y, space) => {
-        paintTints(ctx, x, space, ind.tints)
-        ;(ind.fills ?? []).forEach((f, i) => paintArea(ctx, x, y, f, f.colors ? (bar) => toneAt(f.colors, bar) : () => alpha((drawn.colors[i % Math.max(1, drawn.colors.length)] ?? this.theme.cycle[2]).slice(0, 7), 0.1)))
-        for (const s of ind.shapes ?? []) paintShape(ctx, x, y, space, s, this.theme)
-        if (ind.hbars?.length) paintProfile(ctx, y, space, ind.hbars, this.theme)
-        for (const d of ind.divlines ?? []) paintLine(ctx, x(d.x1), y(d.y1), x(d.x2), y(d.y2), this.theme.strong, 1.5 * space.verticalPixelRatio, d.dashed ? [4, 4] : [])
-      }))
-    }
-    const signals = ind.signals ?? []
-    const marks = marksOf(ind.marks, this.times, t)
-    if (marks.length) this.library.createSeriesMarkers(base, marks)
-    if (signals.length) {
-      const markers = signals.filter((s) => s.x >= 0 && s.x < this.times.length).sort((a, b) => a.x - b.x)
-        .map((s) => ({ time: this.times[s.x], position: 'atPriceMiddle', price: s.y, shape: 'circle', color: t.warn, size: 0.6 }))
-      this.library.createSeriesMarkers(base, markers)
-    }
-    if (ind.y_range && base !== this.candles && fixedRange(ind)) base.applyOptions({ autoscaleInfoProvider: (own) => withRange(own(), ind.y_range) })
-  }
-
-  // #drawLevels draws a line for each price that has an alert, an order or the position.
   #drawLevels() {
-    const t = this.theme, style = this.library.LineStyle, narrow = this.element.clientWidth < 480
-    for (const line of this.priceLines ?? []) this.candles.removePriceLine(line.line)
-    this.priceLines = []
-    const add = (price, color, title, lineStyle) => {
-      if (!Number.isFinite(price)) return
-      const same = this.priceLines.find((l) => l.price === price && l.color === color)
-      if (same) {
-        same.count++
-        same.title = title === same.one ? `${title} \u00d7${same.count}` : `${same.count} orders`
-        return
-      }
-      this.priceLines.push({ price, color, title, one: title, count: 1, lineStyle })
-    }
-    const l = this.levels, word = (side) => (side === 'sell' ? 'Sell' : 'Buy')
-    if (l.position) add(l.position.entry_price, t.muted, narrow ? 'Avg' : `Average, ${number(l.position.quantity, decimals(l.position.quantity))} ${l.position.side === 'sell' ? 'short' : 'long'}`, style.Solid)
-    for (const o of this.hidden.has('orders') ? [] : l.open_orders ?? []) {
-      const asks = this.asks?.has(o.order_id), size = number(o.quantity, decimals(o.quantity))
-      if (o.price) add(o.price, asks ? t.warn : o.side === 'sell' ? t.down : t.up, narrow ? (asks ? 'Asks' : word(o.side)) : asks ? `Asks: ${o.side} ${size}` : `${word(o.side)} ${size}`, style.Dashed)
-    }
-    for (const a of this.hidden.has('alerts') ? [] : l.alerts ?? []) add(a.price_above ?? a.price_below ?? a.price_crosses, t.warn, 'Alert', style.SparseDotted)
-    for (const one of this.priceLines) {
-      one.shown = true
-      one.line = this.candles.createPriceLine({ price: one.price, color: one.color, title: one.title, lineStyle: one.lineStyle, lineWidth: 1, axisLabelVisible: true })
-    }
-    this.#drawFills()
-    this.#placeLevels()
+    if (!this.chart) return
+    this.levels = levelsOf(this.summary, this.hidden, this.asks, this.theme)
+    this.candles.applyOptions({}) // asks for the range again
+    this.redraw()
   }
 
-  // #withLevels widens the range of the bars to levels that are near.
-  #withLevels(own) {
-    if (!own?.priceRange) return own
-    const { minValue: low, maxValue: high } = own.priceRange, room = (high - low) * near
-    const inside = (this.priceLines ?? []).map((l) => l.price).filter((p) => p >= low - room && p <= high + room)
-    return { ...own, priceRange: { minValue: Math.min(low, ...inside), maxValue: Math.max(high, ...inside) } }
+  #account(ctx, at) {
+    this.groups = grouped(this.levels, at.y, at.height)
+    paintAccount(ctx, at, this.levels, this.groups, this.theme, (v) => write(this.series.look.price, v))
+    const bar = (time) => this.series.bars.findLastIndex((b) => b.t !== null && b.t <= time)
+    paintFills(ctx, at, this.hidden.has('fills') ? [] : this.summary.fills ?? [], bar, this.theme)
   }
 
-  // #placeLevels hides the labels of levels outside the axis, which the library would show at
-  // its edge, at another price.
-  #placeLevels() {
-    cancelAnimationFrame(this.placing)
-    this.placing = requestAnimationFrame(() => {
-      const height = this.chart?.panes()[0].getHeight()
-      for (const one of height ? this.priceLines : []) {
-        const y = this.candles.priceToCoordinate(one.price)
-        const shown = y !== null && y >= 0 && y <= height
-        if (shown !== one.shown) one.line.applyOptions({ axisLabelVisible: shown, title: shown ? one.title : '' })
-        one.shown = shown
-      }
-    })
-  }
-
-  #drawFills() {
-    this.fillMarks ??= null
-    const shown = this.hidden.has('fills') ? [] : this.levels.fills ?? []
-    const markers = []
-    for (const f of shown) {
-      const at = Date.parse(f.date) / 1000
-      const i = this.series.bars.findLastIndex((b) => b.t !== null && b.t <= at)
-      if (i < 0) continue
-      const sell = f.side === 'sell'
-      markers.push({ time: this.times[i], position: sell ? 'aboveBar' : 'belowBar', shape: sell ? 'arrowDown' : 'arrowUp', color: sell ? this.theme.down : this.theme.up, size: 1.4 })
-    }
-    markers.sort((a, b) => a.time - b.time)
-    if (this.fillMarks?.of === this.candles) this.fillMarks.marks.setMarkers(markers)
-    else this.fillMarks = { of: this.candles, marks: this.library.createSeriesMarkers(this.candles, markers) }
-  }
-
-  #updateIndicator(shown, newer, count) {
-    if (!shown) return
-    const last = this.series.bars.length - 1
-    const drawn = Object.values(this.lines).find((d) => d.ind === shown)
-    const columns = (from, to, apply) => {
-      for (let i = 0; i < Math.min(from?.length ?? 0, to?.length ?? 0); i++) {
-        const old = to[i].values, values = from[i].values
-        if (count > 1 && values[count - 2] !== old[last - 1]) continue
-        old[last] = values[count - 1]
-        apply(i, old)
-      }
-    }
-    columns(newer.lines, shown.lines, (i, values) => { if (values[last] !== null) drawn?.lines[i].update(this.#linePoints(values, shown.colors?.[shown.lines[i].label])[last]) })
-    columns(newer.histogram, shown.histogram, (i, values) => { if (values[last] !== null) drawn?.bars[i].update(this.#histogramBar(values, last, shown.colors?.[shown.histogram[i].label])) })
-    ;(newer.fills ?? []).forEach((f, i) => {
-      const old = shown.fills?.[i]
-      if (!old || (count > 1 && (f.y1[count - 2] !== old.y1[last - 1] || f.y2[count - 2] !== old.y2[last - 1]))) return
-      old.y1[last] = f.y1[count - 1]
-      old.y2[last] = f.y2[count - 1]
-    })
-  }
-
-  #legendElement(pane) {
-    const element = document.createElement('div')
-    element.className = 'legend'
-    element.setAttribute('aria-hidden', 'true')
-    this.element.append(element)
-    return { pane, element }
+  // #tick counts down to the close of the bar.
+  #tick() {
+    if (!this.chart || document.hidden) return
+    const text = left(this.series, (this.events.now?.() ?? Date.now()) / 1000)
+    if (text === this.counted) return
+    this.counted = text
+    this.redraw()
   }
 
   #legend(i) {
-    const b = this.series.bars[i], t = this.theme
-    if (!b) return
-    const color = b.c >= b.o ? t.up : t.down
-    const row = (title, parts) => {
-      const div = document.createElement('div')
-      div.append(title, ' ')
-      for (const [label, text, own] of parts) {
-        if (label) div.append(label + ' ')
-        const span = document.createElement('span')
-        span.textContent = text
-        if (own) span.style.color = own
-        div.append(span, ' ')
-      }
-      return div
-    }
-    const before = this.series.bars[i - 1]
-    const narrow = this.element.clientWidth < 480
-    const figure = (v, digits) => number(v, narrow && Math.abs(v) >= 1000 ? 0 : digits)
-    const prices = [['O', b.o], ['H', b.h], ['L', b.l], ['C', b.c]].slice(narrow ? 3 : 0).map(([k, v]) => [k, number(v, this.digits), color])
-    if (before) prices.push(['', percent((b.c / before.c - 1) * 100), color])
-    if (b.v && !narrow) prices.push(['Vol', number(b.v, b.v < 100 ? 2 : 0)])
-    const rows = this.legends.map(() => [])
-    const name = document.createElement('b')
-    name.textContent = this.series.symbol
-    rows[0].push(row(name, [['', this.series.interval], ...prices]))
-    for (const d of Object.values(this.lines)) {
-      const parts = (d.ind.lines ?? []).map((l, k) => ['', figure(l.values[i], d.digits), toneAt(d.ind.colors?.[l.label], i) ?? d.colors[k]])
-      for (const h of d.ind.histogram ?? []) parts.push(['', figure(h.values[i], d.digits), toneAt(d.ind.colors?.[h.label], i) ?? (h.values[i] >= 0 ? t.up : t.down)])
-      const signals = narrow ? [] : (d.ind.signals ?? []).filter((s) => s.x === i).map((s) => ['', s.label.replaceAll('_', ' '), t.warn])
-      rows[d.pane]?.push(row(d.ind.label, parts.concat(signals)))
-    }
-    this.legends.forEach((l, k) => l.element.replaceChildren(...rows[k]))
+    if (this.series.bars[i]) this.legends.show(rowsOf(this, i))
   }
 
-  // The library gives its panes their heights in the next frame.
-  #placed() { requestAnimationFrame(() => requestAnimationFrame(() => this.#place())) }
-
+  // #place puts the legends where the panes are; the library gives them their heights in the next frame.
   #place() {
-    if (!this.chart) return
-    let top = 0
-    this.chart.panes().forEach((p, i) => {
-      const legend = this.legends[i]
-      if (legend) legend.element.style.top = `${top + 6}px`
-      top += p.getHeight() + 1
-    })
-    this.#placeLevels()
+    cancelAnimationFrame(this.placing)
+    this.placing = requestAnimationFrame(() => requestAnimationFrame(() => {
+      if (!this.chart) return
+      this.legends.place(this.chart.panes())
+      this.#room()
+      this.overlays.redrawn()
+    }))
+  }
+
+  // #room keeps the prices below the legend.
+  #room() {
+    const height = this.chart.panes()[0].getHeight(), top = Math.min(0.4, Math.max(0.06, (this.legends.height(0) + 16) / height))
+    if (Math.abs(top - this.top) < 0.005) return
+    this.top = top
+    this.candles.priceScale().applyOptions({ scaleMargins: { top, bottom: 0.18 } })
   }
 
   #click(m) {
+    if (this.overlays.took()) return
     if (!m.point || (m.paneIndex ?? 0) !== 0 || !this.events.pick) return
-    const price = this.candles.coordinateToPrice(m.point.y)
+    const value = this.candles.coordinateToPrice(m.point.y), price = value === null ? null : this.fromAxis(value)
     if (price === null || !(price > 0)) return
     const bar = m.logical === undefined ? undefined : this.series.bars[m.logical]
     this.events.pick({ price: price.toFixed(this.digits), time: bar?.t ?? null })
@@ -486,7 +491,7 @@ export class View {
   #moveTo(e, i) {
     e.preventDefault()
     this.cursor = i
-    this.chart.setCrosshairPosition(this.series.bars[i].c, this.times[i], this.candles)
+    this.chart.setCrosshairPosition(this.toAxis(this.series.bars[i].c), this.times[i], this.candles)
     this.#legend(i)
     this.events.describe?.(describe(this.series, i, this.digits))
   }

@@ -1,19 +1,5 @@
 // Colours, and how figures are written.
 
-// The colours are those of lib/chart, whose test compares them.
-export const themes = {
-  dark: {
-    background: '#131722', grid: '#1E2330', border: '#2E3442', text: '#B2B5BE', strong: '#E6E8EE', muted: '#868B98',
-    up: '#26A69A', down: '#EF5350', histogram: ['#26A69A', '#1B635F', '#EF5350', '#84383B'], warn: '#F2C94C', volume: 0.34,
-    cycle: ['#FFD93B', '#FE790C', '#64C6FA', '#B66EFF', '#70FFED', '#FFBDE5', '#70E83C', '#8F7F68'],
-  },
-  light: {
-    background: '#FFFFFF', grid: '#F0F2F6', border: '#D9DDE5', text: '#434651', strong: '#131722', muted: '#6E717C',
-    up: '#089981', down: '#F23645', histogram: ['#26A69A', '#B2DFDB', '#F05350', '#FBC9CC'], warn: '#A66200', volume: 0.30,
-    cycle: ['#AF8D29', '#BF5002', '#316EF9', '#8A2B9E', '#057D8D', '#EB5399', '#3A8F0A', '#4E2E11'],
-  },
-}
-
 // style is how figures and times are written: the separators of numbers, and a time zone by
 // its name. A page sets it before it draws.
 export const style = { group: ',', point: '.', zone: 'UTC' }
@@ -21,9 +7,41 @@ export const style = { group: ',', point: '.', zone: 'UTC' }
 // number writes a value as the server's pictures do: grouped, with the true minus sign.
 export function number(value, digits) {
   if (value === null || value === undefined || !Number.isFinite(value)) return 'n/a'
-  const plain = Math.abs(value).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  const text = plain.replaceAll(/[,.]/g, (sign) => (sign === ',' ? style.group : style.point))
-  return value < 0 && Number(plain.replaceAll(',', '')) !== 0 ? '\u2212' + text : text
+  const plain = even(Math.abs(value), digits).toFixed(digits), [whole, rest] = plain.split('.')
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, style.group) + (rest ? style.point + rest : '')
+  return value < 0 && Number(plain) !== 0 ? '\u2212' + text : text
+}
+
+// even rounds a value that lies exactly between two others to the even one, as the pictures do.
+function even(value, digits) {
+  const scaled = value * 10 ** digits, whole = Math.floor(scaled)
+  if (scaled - whole !== 0.5 || !Number.isInteger(value * 2 ** (digits + 1))) return value
+  return (whole % 2 ? whole + 1 : whole) / 10 ** digits
+}
+
+// write writes a value as a pane of the picture does: with fixed decimals, compact as 1.38K, or with an exponent.
+export function write(digits, value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return 'n/a'
+  if (value === 0 && digits.zero) return '0'
+  if (digits.style === 'compact') return compacted(value)
+  if (digits.style === 'expo') return exponent(value, digits.decimals, false)
+  return number(value, digits.decimals)
+}
+
+const trimmed = (text) => (text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text)
+
+function compacted(value) {
+  let size = Math.abs(value), unit = 0
+  for (; size >= 999.5 && unit < 4; unit++) size /= 1000
+  if (size >= 999.5) return exponent(value, 2, true)
+  const digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2, text = even(size, digits).toFixed(digits)
+  return (value < 0 ? '\u2212' : '') + (unit ? text : trimmed(text)).replace('.', style.point) + ' KMBT'[unit].trim()
+}
+
+function exponent(value, decimals, round) {
+  if (value === 0) return '0'
+  const [mantissa, power] = Math.abs(value).toExponential(decimals).split('e')
+  return (value < 0 ? '\u2212' : '') + (round ? trimmed(mantissa) : mantissa).replace('.', style.point) + 'e' + power.replace('+', '').replace('-', '\u2212')
 }
 
 // percent writes a change with its sign.
@@ -58,6 +76,21 @@ export function zoneName(seconds) {
   return clocks.name.formatToParts(seconds * 1000).find((p) => p.type === 'timeZoneName').value
 }
 
+// The library has no time zones: a bar stands where the clocks of the zone stood. Bars of days
+// and more have dates.
+export const dated = (series) => /[dwM]$/.test(series.interval)
+
+// timesOf returns a time for each bar, ascending also where clocks are set back. Sample bars
+// have none; they stand a day apart, and the axis shows their numbers.
+export function timesOf(series) {
+  let last = -Infinity
+  return series.bars.map((b, i) => {
+    if (b.t === null) return i * 86400
+    last = Math.max(last + 1, dated(series) ? b.t : wall(b.t))
+    return last
+  })
+}
+
 // priceDigits is how many decimals the prices of the newest bars have.
 export function priceDigits(bars) {
   let digits = 0
@@ -71,17 +104,9 @@ export function priceDigits(bars) {
   return Math.min(digits, 8)
 }
 
-// digitsFor is how many decimals a value outside the price needs to show four figures.
-export function digitsFor(values) {
-  let most = 0
-  for (const v of values) if (v !== null) most = Math.max(most, Math.abs(v))
-  if (most === 0 || most >= 1) return 2
-  return Math.min(8, 3 - Math.floor(Math.log10(most)))
-}
-
 // alpha returns a colour with an opacity.
 export function alpha(color, opacity) {
-  return color + Math.round(opacity * 255).toString(16).padStart(2, '0')
+  return color.slice(0, 7) + Math.round(opacity * 255).toString(16).padStart(2, '0')
 }
 
 // when writes the time of a bar, or its number for sample data.
@@ -96,24 +121,20 @@ export function when(series, i) {
 export function describe(series, i, digits = priceDigits(series.bars)) {
   const b = series.bars[i]
   const parts = [`${series.symbol} ${series.interval} ${when(series, i)}: open ${number(b.o, digits)}, high ${number(b.h, digits)}, low ${number(b.l, digits)}, close ${number(b.c, digits)}`]
-  for (const ind of Object.values(series.indicators)) {
-    for (const l of ind.lines ?? []) parts.push(`${l.label || ind.label} ${number(l.values[i], ind.is_overlay ? digits : 2)}`)
+  for (const plot of series.look?.plots ?? []) {
+    const of = resultOf(series, plot)
+    for (const e of plot.legend ?? []) {
+      if (e.of === 'line') parts.push(`${plot.title}${e.name ? ' ' + e.name : ''} ${write(plot.digits, of.lines[e.at].values[i])}`)
+    }
   }
   return parts.join(', ')
 }
 
+// resultOf returns the values that a plot of the look is of.
+export function resultOf(series, plot) {
+  const of = series.indicators[plot.key] ?? {}
+  return plot.over ? of.over_price ?? {} : of
+}
+
 // decimals is how many decimals an amount is written with.
 export function decimals(amount) { return (String(amount).split('.')[1] ?? '').length }
-
-// fixedRange reports whether the range of a pane is more than that of all its values, as it is
-// for an oscillator between 0 and 100.
-export function fixedRange(ind) {
-  const values = (ind.lines ?? []).concat(ind.histogram ?? []).flatMap((l) => l.values).filter((v) => v !== null)
-  return ind.y_range[0] !== values.reduce((a, b) => Math.min(a, b), Infinity) || ind.y_range[1] !== values.reduce((a, b) => Math.max(a, b), -Infinity)
-}
-
-// withRange widens the range of the values to the one that the server names for the pane.
-export function withRange(own, range) {
-  if (!own?.priceRange) return { priceRange: { minValue: range[0], maxValue: range[1] } }
-  return { ...own, priceRange: { minValue: Math.min(own.priceRange.minValue, range[0]), maxValue: Math.max(own.priceRange.maxValue, range[1]) } }
-}

@@ -1,48 +1,71 @@
-// What a Pine script draws besides lines: its colours, marks, tints and shapes.
+// What a Pine script draws besides lines: marks, tints and shapes.
 import { alpha } from './figures.mjs'
-import { paintLine } from './paint.mjs'
+import { disc, paintArrow, paintLine, paintText } from './paint.mjs'
 
-// toneAt returns the colour that a script gave a line or histogram at a bar, or undefined. A
-// list without an index has one colour for all bars.
-export function toneAt(tones, i) {
-  const tone = tones?.palette[tones.index?.[i] ?? 0]
-  return !tone || tone.endsWith('00') ? undefined : tone
-}
+const radius = 4.5
 
-// barTone returns the colour that scripts gave to a bar itself, or undefined.
-export function barTone(indicators, i) {
-  let tone
-  for (const ind of Object.values(indicators)) {
-    for (const t of ind.tints ?? []) if (t.bars && t.x1 <= i && i <= t.x2) tone = t.color
+// paintMark draws a mark of a script: over or under its bar, at an edge of the pane, or at its value. taken has how
+// much room the marks of each bar have.
+export function paintMark(ctx, at, m, edges, taken, theme) {
+  const none = !m.color || m.color.endsWith('00'), color = none ? theme.warn : m.color
+  const grounded = m.shape === 'label_up' || m.shape === 'label_down', text = m.text ?? ''
+  const height = text && (grounded || m.shape === 'text') ? 15 : 2 * radius + (text ? 13 : 0)
+  const over = m.place === 'above' || m.place === 'top', key = m.x + (over ? 'o' : 'u'), used = taken.get(key) ?? 0
+  const x = at.x(m.x)
+  let top
+  if (m.place === 'value') top = at.y(m.y) - height / 2
+  else {
+    taken.set(key, used + height + 3)
+    const [high, low] = edges(m.x)
+    top = { above: high - 6 - used - height, below: low + 6 + used, top: at.top + used, bottom: at.height - 4 - used - height }[m.place]
   }
-  return tone
+  ctx.font = '12px Roboto, system-ui, sans-serif'
+  if (m.shape === 'text') return paintText(ctx, text, x, top + 12, color)
+  if (grounded && text) {
+    const wide = ctx.measureText(text).width
+    ctx.fillStyle = color
+    ctx.beginPath()
+    ctx.roundRect(x - wide / 2 - 4, top, wide + 8, height, 2.5)
+    ctx.fill()
+    return paintText(ctx, text, x, top + 12, theme.background)
+  }
+  const above = m.place === 'above' || m.place === 'bottom'
+  if (text) paintText(ctx, text, x, above ? top + 10 : top + height, color)
+  paintForm(ctx, m.shape, x, text && above ? top + height - radius : top + radius, color)
 }
 
-const forms = { arrow_up: 'arrowUp', triangle_up: 'arrowUp', label_up: 'arrowUp', arrow_down: 'arrowDown', triangle_down: 'arrowDown', label_down: 'arrowDown', square: 'square', diamond: 'square', flag: 'square' }
-
-// marksOf returns the marks of a script as markers of the library, in the order of time.
-export function marksOf(marks, times, theme) {
-  return (marks ?? []).filter((m) => m.x >= 0 && m.x < times.length).sort((a, b) => a.x - b.x).map((m) => {
-    const mark = { time: times[m.x], shape: forms[m.shape] ?? 'circle', color: !m.color || m.color.endsWith('00') ? theme.warn : m.color, size: m.shape === 'text' ? 0 : 1, text: m.text }
-    if (m.y !== undefined) return { ...mark, position: 'atPriceMiddle', price: m.y }
-    return { ...mark, position: m.place === 'below' || m.place === 'bottom' ? 'belowBar' : 'aboveBar' }
-  })
+function paintForm(ctx, form, x, y, color) {
+  const r = radius
+  ctx.fillStyle = color
+  switch (form) {
+    case 'triangle_up': case 'label_up': case 'arrow_up': return paintArrow(ctx, x, y - r, true, color)
+    case 'triangle_down': case 'label_down': case 'arrow_down': return paintArrow(ctx, x, y + r, false, color)
+    case 'square': case 'flag': return ctx.fillRect(x - r, y - r, 2 * r, 2 * r)
+    case 'cross': paintLine(ctx, x - r, y, x + r, y, color, 2); return paintLine(ctx, x, y - r, x, y + r, color, 2)
+    case 'xcross': paintLine(ctx, x - r, y - r, x + r, y + r, color, 2); return paintLine(ctx, x - r, y + r, x + r, y - r, color, 2)
+    case 'diamond':
+      ctx.beginPath()
+      ctx.moveTo(x, y - r); ctx.lineTo(x + r, y); ctx.lineTo(x, y + r); ctx.lineTo(x - r, y)
+      return ctx.fill()
+    default: disc(ctx, x, y, r, color)
+  }
 }
 
 // paintTints colours the ground behind bars.
-export function paintTints(ctx, x, space, tints) {
+export function paintTints(ctx, at, tints) {
   for (const t of tints ?? []) {
     if (t.bars) continue
     ctx.fillStyle = t.color
-    ctx.fillRect(x(t.x1 - 0.5), 0, x(t.x2 + 0.5) - x(t.x1 - 0.5), space.bitmapSize.height)
+    ctx.fillRect(at.x(t.x1 - 0.5), 0, at.x(t.x2 + 0.5) - at.x(t.x1 - 0.5), at.height)
   }
 }
 
 // paintShape draws a line, box, label, path or area of a script.
-export function paintShape(ctx, x, y, space, s, theme) {
-  const at = s.points.map((p) => [x(p.x), y(p.y)])
+export function paintShape(ctx, place, s, theme) {
+  const at = s.points.map((p) => [place.x(p.x), place.y(p.y)])
   if (at.some(([, top]) => top === null)) return
-  const ratio = space.verticalPixelRatio, width = 1.5 * ratio, right = space.bitmapSize.width
+  const width = 1.5, right = place.width
+  ctx.setLineDash([])
   switch (s.type) {
     case 'line': {
       const [[x1, y1], [x2, y2]] = extended(at, s.extend, right)
@@ -55,7 +78,7 @@ export function paintShape(ctx, x, y, space, s, theme) {
       if (s.extend === 'right' || s.extend === 'both') end = right
       ctx.fillStyle = alpha(s.color.slice(0, 7), 0.12)
       ctx.strokeStyle = s.color
-      ctx.lineWidth = ratio
+      ctx.lineWidth = 1
       ctx.fillRect(left, at[0][1], end - left, at[1][1] - at[0][1])
       ctx.strokeRect(left, at[0][1], end - left, at[1][1] - at[0][1])
       break
@@ -71,7 +94,7 @@ export function paintShape(ctx, x, y, space, s, theme) {
       else ctx.stroke()
     }
   }
-  if (s.text) caption(ctx, s, at, ratio, theme)
+  if (s.text) caption(ctx, s, at, theme)
 }
 
 // extended lengthens a line to the edges.
@@ -84,17 +107,17 @@ function extended([a, b], extend, right) {
   return [toLeft, toRight]
 }
 
-function caption(ctx, s, at, ratio, theme) {
+function caption(ctx, s, at, theme) {
   const [left, top] = at[0]
-  ctx.font = `${12 * ratio}px Roboto, system-ui, sans-serif`
-  const lines = s.text.split('\n'), line = 15 * ratio
+  ctx.font = '12px Roboto, system-ui, sans-serif'
+  const lines = s.text.split('\n'), line = 15
   if (s.type === 'label') {
     const wide = Math.max(...lines.map((text) => ctx.measureText(text).width))
     ctx.fillStyle = s.color
-    ctx.fillRect(left - wide / 2 - 4 * ratio, top - lines.length * line - 6 * ratio, wide + 8 * ratio, lines.length * line + 4 * ratio)
+    ctx.fillRect(left - wide / 2 - 4, top - lines.length * line - 6, wide + 8, lines.length * line + 4)
   }
   ctx.fillStyle = theme.strong
   ctx.textAlign = s.type === 'label' ? 'center' : 'left'
-  lines.forEach((text, i) => ctx.fillText(text, s.type === 'label' ? left : left + 4 * ratio, top - 6 * ratio - (lines.length - 1 - i) * line))
+  lines.forEach((text, i) => ctx.fillText(text, s.type === 'label' ? left : left + 4, top - 6 - (lines.length - 1 - i) * line))
   ctx.textAlign = 'left'
 }

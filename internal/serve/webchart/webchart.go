@@ -38,6 +38,14 @@ var (
 	paint []byte
 	//go:embed script.mjs
 	script []byte
+	//go:embed plot.mjs
+	plot []byte
+	//go:embed account.mjs
+	account []byte
+	//go:embed legend.mjs
+	legend []byte
+	//go:embed overlay.mjs
+	overlay []byte
 	//go:embed chart.mjs
 	chart []byte
 )
@@ -50,7 +58,7 @@ type Module struct {
 
 // Modules returns our modules, each after those that it imports. The last one exports View.
 func Modules() []Module {
-	return []Module{{"figures.mjs", figures}, {"paint.mjs", paint}, {"script.mjs", script}, {"chart.mjs", chart}}
+	return []Module{{"figures.mjs", figures}, {"paint.mjs", paint}, {"script.mjs", script}, {"plot.mjs", plot}, {"account.mjs", account}, {"legend.mjs", legend}, {"overlay.mjs", overlay}, {"chart.mjs", chart}}
 }
 
 // Library returns the library, compressed with gzip, or nil if the program was built

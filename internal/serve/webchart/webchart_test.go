@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,16 @@ func TestLockFile_PinsTheLibrary(t *testing.T) {
 	}
 	if got := lock.Packages["node_modules/lightweight-charts"].Version; got != webchart.Version {
 		t.Errorf("web/package-lock.json has version %s, the program %s", got, webchart.Version)
+	}
+}
+
+// The modules have no colour of their own: those of a chart come with its look.
+func TestModules_HaveNoColours(t *testing.T) {
+	t.Parallel()
+	for _, m := range webchart.Modules() {
+		if found := regexp.MustCompile(`#[0-9a-fA-F]{6}|rgba?\(`).FindAllString(string(m.Source), -1); len(found) > 0 {
+			t.Errorf("%s has %v", m.Name, found)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package charting
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,10 +18,11 @@ const (
 	Summary = "summary"
 	Both    = "both"
 	Series  = "series"
+	Scene   = "scene" // the series, and how the picture of them looks
 )
 
 // Formats lists the formats of a chart.
-func Formats() []string { return []string{PNG, Summary, Both, Series} }
+func Formats() []string { return []string{PNG, Summary, Both, Series, Scene} }
 
 // Drawn is a request for a chart as a picture or as JSON.
 type Drawn struct {
@@ -68,12 +70,9 @@ func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (
 		shown.Drawings[i].Shown = visible
 	}
 	switch format := Formats()[i]; format {
-	case Series:
-		if size := shown.DrawnBytes(); size > MaxAnswer {
-			return made, TooLarge("generate_chart", size)
-		}
-		made.JSON = payload.AppendSeries(nil, shown, seriesLimit)
-		return made, nil
+	case Series, Scene:
+		made.JSON, err = series(shown, spec, format == Scene)
+		return made, err
 	case Summary, Both:
 		made.JSON = payload.AppendSummary(make([]byte, 0, usualSummary), shown)
 		if format == Summary {
@@ -83,6 +82,23 @@ func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (
 	made.About = payload.AppendAbout(nil, shown)
 	made.Picture, err = c.Draw(ctx, caller, spec)
 	return made, err
+}
+
+// series writes the values of a chart, on request with how their picture looks.
+func series(shown *payload.Chart, spec *chart.Spec, looks bool) ([]byte, error) {
+	if size := shown.DrawnBytes(); size > MaxAnswer {
+		return nil, TooLarge("generate_chart", size)
+	}
+	if !looks {
+		return payload.AppendSeries(nil, shown, seriesLimit), nil
+	}
+	return payload.AppendScene(nil, shown, seriesLimit, func(cut *payload.Chart) ([]byte, error) {
+		look, err := chart.Describe(Picture(chart.Spec{Theme: spec.Theme, Log: spec.Log}, cut))
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(look)
+	})
 }
 
 // MaxAnswer bounds one answer, of any tool and of a page: its texts, pictures and structured content. The largest

@@ -1,6 +1,6 @@
 // The chart page: the bars of generate_chart, followed while the page is visible. Without this
 // script the page shows the server's picture.
-import { describe, number, percent, priceDigits, style, themes, wall, zoneName } from './figures.mjs'
+import { describe, number, percent, priceDigits, style, wall, zoneName } from './figures.mjs'
 import { View } from './chart.mjs'
 
 const $ = (s) => document.querySelector(s)
@@ -21,7 +21,7 @@ const theme = () => {
   const name = root.dataset.theme === 'light' ? 'light' : 'dark'
   const css = getComputedStyle(root)
   const own = { background: css.getPropertyValue('--bg').trim(), up: css.getPropertyValue('--up').trim(), down: css.getPropertyValue('--down').trim() }
-  for (const key of Object.keys(own)) if (!/^#[0-9a-f]{6}$/i.test(own[key])) own[key] = themes[name][key]
+  for (const key of Object.keys(own)) if (!/^#[0-9a-f]{6}$/i.test(own[key])) delete own[key]
   return [name, own]
 }
 

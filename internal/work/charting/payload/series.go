@@ -6,14 +6,30 @@ import "candela/lib/ta"
 // limit bytes: the oldest bars are left out until it fits, and the payload then
 // says so. A single bar is always written.
 func AppendSeries(dst []byte, c *Chart, limit int) []byte {
+	series, _ := AppendScene(dst, c, limit, nil) // without a look there is no error
+	return series
+}
+
+// AppendScene appends the series of a chart as AppendSeries does, with how it looks: the JSON that look
+// returns for the chart as it was cut, if look is not nil.
+func AppendScene(dst []byte, c *Chart, limit int, look func(*Chart) ([]byte, error)) ([]byte, error) {
 	total := c.Bars.Len()
 	shown, start := c, len(dst)
 	for {
 		e := encoder{append(dst[:start], '{')}
 		e.series(shown, total)
+		if look != nil {
+			scene, err := look(shown)
+			if err != nil {
+				return dst[:start], err
+			}
+			e.key("look")
+			e.b = append(e.b, scene...)
+		}
+		e.close('}')
 		size, n := len(e.b)-start, shown.Bars.Len()
 		if size <= limit || n <= 1 {
-			return e.b
+			return e.b, nil
 		}
 		dst = e.b
 		// The size is proportional to the bars; aim a little low so that one more try
@@ -52,7 +68,6 @@ func (e *encoder) series(c *Chart, total int) {
 	e.close('}')
 	e.compared(c, true)
 	e.drawings(c)
-	e.close('}')
 }
 
 // channels writes every channel of the indicator. If bars were left out, a result
