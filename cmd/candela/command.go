@@ -53,7 +53,7 @@ func allCommands() []command {
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, records.Audit()},
 		{"Operate", "receipt", "ORDER_ID|COMMAND", "Make a receipt of an order, verify one, show or rotate the key", receiptHelp, records.Receipt()},
 		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, people.Owners()},
-		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, people.Plans()},
+		{"Operate", "plans", "COMMAND", "Check the plans of owners, or put changed ones in force", plansHelp, people.Plans()},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
 		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},
 		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateHelp, migrateState},

@@ -144,10 +144,13 @@ Examples:
   candela auth revoke 6c24164585
 `
 	plansHelp = `
-Reads plans.toml in the state directory, as the server does at its start. Exits with 1 if it would refuse the file.
+Commands:
+  check    print the plans of plans.toml in the state directory; exit with 1 if the server would refuse the file
+  reload   put the file in force at the running server, and at all replicas
 
-Example:
+Examples:
   candela plans check
+  candela plans reload
 `
 	ownersHelp = `
 Commands:

@@ -49,7 +49,7 @@ func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner
 		Halted: func(ctx context.Context) ([]principal.Owner, error) {
 			return desk.HostedHalts(ctx, kept.OwnersWith)
 		},
-		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
+		Admit: t.limits.Orders(), Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
 		HaltFile: rt.haltFile(), Log: rt.Log, Now: time.Now,
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"candela/internal/access/metering"
+	"candela/internal/access/oauth"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/shutdown"
 	"candela/internal/serve/admin"
@@ -26,7 +28,9 @@ type watched struct {
 	listening atomic.Bool
 	messages  *mcp.Server
 	server    *httpd.Server
-	trading   *trading // nil without --trade
+	trading   *trading        // nil without --trade
+	logins    *oauth.Server   // nil where tokens come from elsewhere
+	meter     *metering.Meter // nil for one owner
 }
 
 // admin returns the admin listener, if one is configured. It starts first, so that a start
@@ -42,6 +46,10 @@ func (rt Runtime) admin(w *watched) []lifecycle.Part {
 	}
 	if w.trading != nil {
 		cfg.Trading = w.trading.watched()
+		cfg.Owners = w.trading.watchedOwners(w.meter)
+	}
+	if w.logins != nil {
+		cfg.SignIns = w.logins.SignIns
 	}
 	handler := admin.Handler(cfg)
 	return []lifecycle.Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
@@ -58,6 +66,22 @@ func (rt Runtime) admin(w *watched) []lifecycle.Part {
 		}
 		return shutdown.Serve(ctx, hard, server, netutil.LimitListener(ln, maxAdmin), ready)
 	}}}
+}
+
+// watchedOwners returns the owners for the admin listener, nil for one owner.
+func (t *trading) watchedOwners(m *metering.Meter) func() admin.Owners {
+	if t.limits == nil || m == nil {
+		return nil
+	}
+	return func() admin.Owners {
+		now := admin.Owners{Used: m.Used(), Refused: t.limits.Plans.Refusals()}
+		if records := t.owners(); records != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			now.Standings, _ = records.Standings(ctx) // a store that does not answer is seen elsewhere
+		}
+		return now
+	}
 }
 
 // watched returns the trading side for the admin listener.

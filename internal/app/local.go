@@ -193,7 +193,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return now, nil, known
 		},
 		cursors: l, journals: l, stats: l.stats, audit: l.audit, history: l.history, events: source.Audit{Open: l.history}, receipts: rt.receipts(l.proofs, receipt.KeyIn(rt.Config.Home)), owners: l.owners,
-		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
+		limits: limits, plans: mode.newPlans(rt.Log, limits), standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
 			return errors.Join(known.Set(ctx, wholeEngine{t.engine}, owner, now), t.enforce(ctx, owner))
 		},
 		exclusive: func(_ string, run lifecycle.Work) lifecycle.Work { return run },

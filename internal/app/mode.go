@@ -70,19 +70,17 @@ func (m *mode) readPlans(standing func(owner principal.Owner) owners.Standing) (
 		return nil, nil //nolint:nilnil // one owner has no plan
 	}
 	plans, err := plan.Read(m.plans)
-	return &owners.Limits{Plans: plans, Standing: standing}, err
+	l := &owners.Limits{Plans: &plan.InForce{}, Standing: standing}
+	l.Plans.Set(plans)
+	return l, err
 }
 
-// planDigest is by which replicas compare their plans, "" for one owner.
-func (m *mode) planDigest() (string, error) {
-	if m.plans == "" {
-		return "", nil
+// newPlans returns what reloads the plans of owners, nil for one owner.
+func (m *mode) newPlans(log *slog.Logger, limits *owners.Limits) *owners.Plans {
+	if limits == nil {
+		return nil
 	}
-	plans, err := plan.Read(m.plans)
-	if err != nil {
-		return "", err
-	}
-	return plans.Digest(), nil
+	return &owners.Plans{File: m.plans, InForce: limits.Plans, Log: log}
 }
 
 // newMeter returns what counts the use of owners, nil for one owner.

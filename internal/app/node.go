@@ -87,6 +87,7 @@ type side struct {
 
 	// limits are those of owners; nil for one owner.
 	limits *owners.Limits
+	plans  *owners.Plans // reloads them; nil likewise
 
 	first []lifecycle.Part // before the sinks and the engine: the inbox and what it needs
 	rest  []lifecycle.Part // after the engine: what assigns alerts to it, and the desk

@@ -88,7 +88,7 @@ func requestLimits(l *owners.Limits) func(owner principal.Owner) httpd.OwnerLimi
 	}
 	return func(owner principal.Owner) httpd.OwnerLimits {
 		p := l.Of(owner)
-		return httpd.OwnerLimits{Calls: p.Calls, Requests: bucket.Rate{Burst: 10 * p.Rate, Every: time.Second / time.Duration(p.Rate)}}
+		return httpd.OwnerLimits{Plan: p.Name, Calls: p.Calls, Streams: p.Streams, Requests: bucket.Rate{Burst: 10 * p.Rate, Every: time.Second / time.Duration(p.Rate)}}
 	}
 }
 

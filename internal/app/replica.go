@@ -136,9 +136,6 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
 	who.Rules, who.BaseURL, who.Toolsets = rules.Sum, rt.Config.HTTP.BaseURL, cmp.Or(strings.Join(slices.Sorted(slices.Values(rt.Config.Toolsets)), ","), "none")
 	mode := rt.mode()
-	if who.Plans, err = mode.planDigest(); err != nil {
-		return err
-	}
 	if r.members, err = member.Join(ctx, r.conn, who, rt.Log); err != nil {
 		return err
 	}
@@ -227,6 +224,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits, r.alerts)
 	r.engine = t.engine
+	plans := mode.newPlans(rt.Log, limits)
 	if rt.Config.Sinks.Checkpoints {
 		r.log.OnCheckpoint = t.postCheckpoint
 	}
@@ -248,7 +246,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}
 	r.desk = deskproxy.New(r.members, atDesk)
 	return side{
-		owners: r.ownerRecords(), limits: limits, replicas: deskproxy.NewPolicies(r.members, &t.policies),
+		owners: r.ownerRecords(), limits: limits, plans: plans, replicas: deskproxy.NewPolicies(r.members, &t.policies),
 		receipts: rt.receipts(r.proofs, func() (chain.Key, error) { return audit.Key(r.conn), nil }),
 		audit:    r.log.Record, events: audit.Log{Conn: r.conn},
 		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, askStrategies: ask, cursors: r.store, exclusive: r.exclusive,
@@ -259,7 +257,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			}
 			return now, r.desk.HaltFiles(ctx), true
 		},
-		first: append(r.ownerParts(rt), []lifecycle.Part{
+		first: append(r.ownerParts(rt, plans), []lifecycle.Part{
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
 				if r.owners != nil { // not at the start: it reads what all owners have

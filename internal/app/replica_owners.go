@@ -20,10 +20,12 @@ func (r *replicaNode) ownerRecords() func() owners.Records {
 
 // ownerParts returns the part that makes the states of owners take effect at this replica,
 // whichever replica wrote them.
-func (r *replicaNode) ownerParts(rt Runtime) []lifecycle.Part {
+func (r *replicaNode) ownerParts(rt Runtime, plans *owners.Plans) []lifecycle.Part {
 	if r.owners == nil {
 		return nil
 	}
+	plans.Shared = r.owners
+	r.owners.OnPlans = func(now owners.SharedPlans) { plans.InForce.Set(now.Plans) }
 	return []lifecycle.Part{{Name: "owners", Run: func(ctx, _ context.Context, ready func()) error {
 		err := r.owners.Follow(ctx, rt.Log, func(owner principal.Owner, state owners.State) {
 			if err := r.takeEffect(ctx, owner, state); err != nil && ctx.Err() == nil {
@@ -31,6 +33,9 @@ func (r *replicaNode) ownerParts(rt Runtime) []lifecycle.Part {
 			}
 		})
 		if err != nil {
+			return err
+		}
+		if err := plans.Adopt(ctx); err != nil {
 			return err
 		}
 		ready()

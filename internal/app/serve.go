@@ -56,7 +56,7 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	socket := control.Server{
 		Home: rt.Config.Home, Locked: true, Log: rt.Log, Console: pages,
 		Door: logins, Pass: pass, Survives: rt.node.survives, Owners: people, ManyOwners: rt.mode().many,
-		Trader: side.trader(), Alerts: side.alertCommands(rt), Trades: side.tradeCommands(rt), Strategies: side.strategyCommands(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(),
+		Trader: side.trader(), Alerts: side.alertCommands(rt), Trades: side.tradeCommands(rt), Strategies: side.strategyCommands(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), ReloadPlans: side.reloadPlans(),
 	}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {

@@ -79,6 +79,9 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 		t.decider = t.asker
 	}
 	t.side, err = rt.node.trading(t)
+	if t.plans != nil {
+		t.plans.Audit = t.audit
+	}
 	return t, err
 }
 
@@ -88,7 +91,7 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 	t.engine = engine.New(engine.Config{
 		Store: store, Data: t.bars.Service,
 		Feed:    feed.NewHub(t.bars.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
-		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Streams: rt.streams, Suspended: limits.Suspended(), Limit: limits.Alerts(),
+		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Streams: rt.streams, Suspended: limits.Suspended(), Limit: limits.Alerts(), OverPlan: limits.Refused(),
 		Evaluations: evaluations,
 	})
 	t.bars.engine = t.engine
@@ -131,6 +134,14 @@ func (t *trading) applyPolicy() func(context.Context) (policy.Status, error) {
 		return nil
 	}
 	return t.policies.Apply
+}
+
+// reloadPlans returns what puts the plans of the file in force, nil for one owner.
+func (t *trading) reloadPlans() func(context.Context) (owners.PlansReloaded, error) {
+	if t == nil || t.plans == nil {
+		return nil
+	}
+	return t.plans.Reload
 }
 
 // tools returns the parts behind the trading tools.

@@ -95,7 +95,9 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
 	if tools.trading != nil {
-		front.Limits.Owner = requestLimits(tools.trading.limits)
+		if front.Limits.Owner = requestLimits(tools.trading.limits); front.Limits.Owner != nil {
+			front.Limits.OverPlan = tools.trading.limits.Plans.Refused
+		}
 		front.ReceiptKeys = tools.trading.receipts.Keys
 	}
 	seen := &source.Health{Trading: tools.trading.health()}
@@ -107,7 +109,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		return nil, nil, nil, err
 	}
 	seen.Server.Store(server)
-	watch := &watched{messages: messages, server: server, trading: tools.trading}
+	watch := &watched{messages: messages, server: server, trading: tools.trading, logins: logins, meter: tools.meter}
 	parts := append(append(rt.admin(watch), tools.parts...), lifecycle.Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
@@ -262,6 +264,9 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		t.streams, t.resources = t.trading.inbox, resource.New(t.trading.inbox)
 		charts.Alerts, charts.Account, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.alerts
 		sharing.Apart = rt.Apart
+		if t.meter != nil {
+			sharing.Admit = t.trading.limits.Processor(t.meter.SpentThisHour)
+		}
 	}
 	charts.Turns = charting.NewTurns(sharing)
 	t.charting, t.library, t.symbols = charting.New(charts), cfg.Library, bars

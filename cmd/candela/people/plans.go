@@ -3,14 +3,39 @@ package people
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
+	"candela/internal/operate/control"
 )
 
-// Plans checks the plans of owners.
-func Plans() cli.Runner { return cli.OneOf("plans", cli.Sub("check", checkPlans)) }
+// Plans checks the plans of owners, and puts changed ones in force.
+func Plans() cli.Runner {
+	return cli.OneOf("plans", cli.Sub("check", checkPlans), cli.Sub("reload", reloadPlans))
+}
+
+// reloadPlans puts the plans of the state directory in force at the running server, and at all replicas.
+func reloadPlans(ctx context.Context, in cli.Call) error {
+	cfg, err := in.Flags("plans reload", "flags only")
+	if err != nil {
+		return err
+	}
+	now, err := control.ReloadPlans(ctx, cfg.Home)
+	if err != nil {
+		return err
+	}
+	version, what := "", "nothing changed"
+	if now.Version > 0 {
+		version = fmt.Sprintf(", version %d at all replicas", now.Version)
+	}
+	if len(now.Changed) > 0 {
+		what = "changed: " + strings.Join(now.Changed, ", ")
+	}
+	_, err = fmt.Fprintf(in.Stdout, "The plans %s are in force%s; %s.\n", strings.Join(now.Plans, ", "), version, what)
+	return err
+}
 
 // checkPlans prints the plans of the state directory, or what is wrong with them.
 func checkPlans(_ context.Context, in cli.Call) error {

@@ -87,6 +87,24 @@ func (m *Meter) Spent(owner principal.Owner, took time.Duration) {
 	m.count(owner).spent += took
 }
 
+// SpentThisHour returns an owner's time at a processor since the hour began, here since the start, and when the next hour begins.
+func (m *Meter) SpentThisHour(owner principal.Owner) (took time.Duration, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	hour := hourOf(m.now())
+	if c := m.owners[owner]; c != nil && hour.Equal(m.hour) {
+		took = c.spent
+	}
+	return took, hour.Add(time.Hour)
+}
+
+// Used returns how many owners have used something in the hour that is counted.
+func (m *Meter) Used() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.owners)
+}
+
 func (m *Meter) count(owner principal.Owner) *count {
 	c := m.owners[owner]
 	if c == nil {

@@ -81,6 +81,7 @@ type Server struct {
 	limits     *limiter
 	origin     *http.CrossOriginProtection
 	signOuts   *signOuts
+	signIns    *signIns // shared by copies
 	page       *template.Template
 	csp        string
 	secure     bool // cookies are sent over https only
@@ -104,7 +105,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, limitedLog: lograte.New(cfg.Log), audit: &audit{},
-		seal: sealer{store.Seal}, clients: sealer{store.ClientKey}, limits: newLimiter(cfg.Limits, store), signOuts: newSignOuts(), secure: base.Scheme == "https",
+		seal: sealer{store.Seal}, clients: sealer{store.ClientKey}, limits: newLimiter(cfg.Limits, store), signOuts: newSignOuts(), signIns: &signIns{}, secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
 	// A proxy may change the Host header.

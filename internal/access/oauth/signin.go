@@ -232,6 +232,7 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		e = s.logInPerson(w, r, who)
+		s.signIns.count(e)
 	case answered && denied.Code == "invalid_request" && f.Prompt == upstream.PromptAccount:
 		s.dropFlow(w, id)
 		f.Prompt = upstream.PromptLogin // it does not know the other
@@ -239,6 +240,7 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		e = s.signInError(r, err)
+		s.signIns.failed.Add(1)
 		if answered && f.Request != nil && !f.Request.Renewed && e.Status == http.StatusForbidden {
 			e.back = new(f.Request.destination())
 		}
@@ -262,11 +264,13 @@ func (s *Server) logInPerson(w http.ResponseWriter, r *http.Request, who upstrea
 	if !ok {
 		s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", "no rule of oidc_allow fits"),
 			slog.String("subject", string(owner)), slog.Bool("email_verified", who.Verified), address)
+		s.signIns.refused.Add(1)
 		return notAllowed()
 	}
 	if s.cfg.SignIn.Owners != nil {
 		linked, err := s.cfg.SignIn.Owners.SignedIn(r.Context(), owner, who)
 		if e := s.ownerError(r.Context(), err); e != nil {
+			s.signIns.ended(err)
 			s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", e.Description), slog.String("subject", string(owner)), address)
 			return e
 		}

@@ -38,7 +38,7 @@ type Desk struct {
 	// TakeEffect makes the standing of an owner take effect after it was written; nil for replicas, which all learn of
 	// it from the store.
 	TakeEffect func(ctx context.Context, owner principal.Owner, now Standing) error
-	Plans      plan.Table
+	Plans      *plan.InForce // nil for one owner
 }
 
 func (d Desk) open() (Records, error) {

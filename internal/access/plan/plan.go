@@ -24,11 +24,26 @@ const Default = "default"
 
 // Plan is what one owner may have and do.
 type Plan struct {
-	Alerts  int // active
-	Symbols int // distinct, of active alerts
-	Calls   int // requests at a time, of all tokens together
-	Rate    int // requests a second on average, of all tokens together; ten seconds' worth at once
+	Name      string
+	Alerts    int // active
+	Symbols   int // distinct, of active alerts
+	Calls     int // requests at a time, of all tokens together
+	Rate      int // requests a second on average, of all tokens together; ten seconds' worth at once
+	Streams   int // clients with an open event stream
+	Orders    int // orders a minute that are not for closing a position; a minute's worth at once
+	Processor int // seconds of an hour in which charts, indicators, scripts and back-tests have a processor
 }
+
+// The limits by their names in the file.
+const (
+	Alerts    = "alerts"
+	Symbols   = "symbols"
+	Calls     = "calls_at_once"
+	Rate      = "calls_per_second"
+	Streams   = "streams"
+	Orders    = "orders_per_minute"
+	Processor = "processor_seconds_per_hour"
+)
 
 // limit is a line of the table.
 type limit struct {
@@ -40,10 +55,13 @@ type limit struct {
 
 func limits() []limit {
 	return []limit{
-		{"alerts", func(p *Plan) *int { return &p.Alerts }, 200, 10_000},
-		{"symbols", func(p *Plan) *int { return &p.Symbols }, 50, 2_000},
-		{"calls_at_once", func(p *Plan) *int { return &p.Calls }, 50, 500},
-		{"calls_per_second", func(p *Plan) *int { return &p.Rate }, 20, 500},
+		{Alerts, func(p *Plan) *int { return &p.Alerts }, 200, 10_000},
+		{Symbols, func(p *Plan) *int { return &p.Symbols }, 50, 2_000},
+		{Calls, func(p *Plan) *int { return &p.Calls }, 50, 500},
+		{Rate, func(p *Plan) *int { return &p.Rate }, 20, 500},
+		{Streams, func(p *Plan) *int { return &p.Streams }, 20, 500},
+		{Orders, func(p *Plan) *int { return &p.Orders }, 60, 600},
+		{Processor, func(p *Plan) *int { return &p.Processor }, 1800, 14_400},
 	}
 }
 
@@ -51,6 +69,7 @@ func limits() []limit {
 type Table struct{ plans map[string]Plan }
 
 func standard() (p Plan) {
+	p.Name = Default
 	for _, l := range limits() {
 		*l.of(&p) = l.standard
 	}
@@ -144,6 +163,7 @@ func Parse(data []byte) (Table, error) {
 	t := Table{plans: make(map[string]Plan, len(doc))}
 	var problems []string
 	read := func(name string, base Plan) {
+		base.Name = name
 		t.plans[name] = base.with(name, doc[name], &problems)
 	}
 	base := standard()

@@ -10,14 +10,14 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	none, err := plan.Parse(nil)
-	if err != nil || none.Of("") != (plan.Plan{Alerts: 200, Symbols: 50, Calls: 50, Rate: 20}) || none.Of("pro") != none.Of("default") || none.Has("pro") {
+	if err != nil || none.Of("") != (plan.Plan{Name: "default", Alerts: 200, Symbols: 50, Calls: 50, Rate: 20, Streams: 20, Orders: 60, Processor: 1800}) || none.Of("pro") != none.Of("default") || none.Has("pro") {
 		t.Errorf("%+v, %v", none.Of(""), err)
 	}
 	some, err := plan.Parse([]byte("[pro]\nalerts = 1000\n[default]\nsymbols = 10\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := some.Of("pro"); got != (plan.Plan{Alerts: 1000, Symbols: 10, Calls: 50, Rate: 20}) {
+	if got := some.Of("pro"); got != (plan.Plan{Name: "pro", Alerts: 1000, Symbols: 10, Calls: 50, Rate: 20, Streams: 20, Orders: 60, Processor: 1800}) {
 		t.Errorf("%+v", got)
 	}
 	if got := strings.Join(some.Names(), " "); got != "default pro" || !some.Has("pro") || some.Of("").Symbols != 10 {
@@ -53,7 +53,7 @@ func TestDigest_IsThatOfTheLimits(t *testing.T) {
 	if digest("[pro]\nalerts = 300\n") == digest("[pro]\nalerts = 301\n") || digest("") != (plan.Table{}).Digest() {
 		t.Error("the digest says nothing")
 	}
-	if got := (plan.Table{}).Limits(""); len(got) != 4 || got[0] != (plan.Limit{Key: "alerts", Value: 200}) {
+	if got := (plan.Table{}).Limits(""); len(got) != 7 || got[0] != (plan.Limit{Key: "alerts", Value: 200}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -209,7 +209,7 @@ func (l *loop) checkLimit(a *alert.Alert) error {
 	if n := l.index.Count(a.Owner) + len(l.idleOf(a.Owner)); n >= alerts {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n), Allowed: fmt.Sprintf("at most %d active alerts", alerts),
-			Message: fmt.Sprintf("%d alerts are active and your plan has %d; cancel_alert removes one, list_alerts shows them", n, alerts),
+			Message: fmt.Sprintf("%d alerts are active and your plan %s has %d; cancel_alert removes one, list_alerts shows them", n, l.cfg.OverPlan(a.Owner, "alerts"), alerts),
 		}
 	}
 	watched := map[market.Symbol]bool{}
@@ -219,7 +219,7 @@ func (l *loop) checkLimit(a *alert.Alert) error {
 	if !watched[a.Instrument] && len(watched) >= symbols {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_symbols", Field: "symbol", Value: a.Symbol.String(), Allowed: fmt.Sprintf("alerts on at most %d symbols", symbols),
-			Message: fmt.Sprintf("Your alerts are on %d symbols, and your plan has %d. Cancel those on another symbol first.", len(watched), symbols),
+			Message: fmt.Sprintf("Your alerts are on %d symbols, and your plan %s has %d. Cancel those on another symbol first.", len(watched), l.cfg.OverPlan(a.Owner, "symbols"), symbols),
 		}
 	}
 	return nil

@@ -81,6 +81,8 @@ type Config struct {
 	// Limit returns how many alerts an owner may have, on how many symbols; nil for
 	// alert.MaxPerOwner on any.
 	Limit func(owner principal.Owner) (alerts, symbols int)
+	// OverPlan counts that a limit, alerts or symbols, has refused an alert of an owner, and returns the name of the owner's plan. It is set with Limit.
+	OverPlan func(owner principal.Owner, limit string) (plan string)
 	// Scripts is the memory that the scripts of alerts share with all others; nil for no bound.
 	Scripts *budget.Pool
 	// Streams keeps what indicators have seen of bars that previews evaluate; nil for nowhere.

@@ -129,6 +129,11 @@ func LinkOwner(ctx context.Context, home, by string, id principal.Owner, issuer,
 	return callOwners[owners.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/link?"+url.Values{"issuer": {issuer}, "subject": {subject}, "by": {by}}.Encode())
 }
 
+// ReloadPlans puts the plans of the server's file in force.
+func ReloadPlans(ctx context.Context, home string) (owners.PlansReloaded, error) {
+	return callOwners[owners.PlansReloaded](ctx, home, http.MethodPost, "/plans")
+}
+
 // ChosenOwners returns the owners of the server that a choice means.
 func ChosenOwners(ctx context.Context, home string, c hosting.Choice) (ids []principal.Owner, err error) {
 	err = stream(ctx, home, "/owners/chosen", Acts{Choice: c}, func(line []byte) error { return json.Unmarshal(line, &ids) })

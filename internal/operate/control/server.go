@@ -57,9 +57,11 @@ type Server struct {
 	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
 	ApplyPolicy func(context.Context) (policy.Status, error)
 	Owners      *hosting.Desk // nil for one owner
-	Alerts      Alerts        // nil without --trade
-	Trades      Trades        // nil without --trade
-	Strategies  Strategies    // nil without --strategies
+	// ReloadPlans puts the plans of the file in force and returns what changed; nil for one owner.
+	ReloadPlans func(context.Context) (owners.PlansReloaded, error)
+	Alerts      Alerts     // nil without --trade
+	Trades      Trades     // nil without --trade
+	Strategies  Strategies // nil without --strategies
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -184,6 +186,12 @@ func (s Server) handler() http.Handler {
 	}
 	if s.Owners != nil {
 		s.handleOwners(mux)
+	}
+	if s.ReloadPlans != nil {
+		mux.HandleFunc("POST /plans", func(w http.ResponseWriter, r *http.Request) {
+			now, err := s.ReloadPlans(r.Context())
+			s.answerTrading(w, r, now, err)
+		})
 	}
 	if s.Alerts != nil {
 		s.handleAlerts(mux)

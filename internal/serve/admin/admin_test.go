@@ -14,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	accessowners "candela/internal/access/owners"
+	"candela/internal/access/plan"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/data/feed"
+	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/store"
@@ -64,7 +67,14 @@ func full() Config {
 			Desk:   func() (desk.Status, bool) { return desk.Status{Connected: true, Reconciled: true}, true },
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
-		SignIn: func() bool { return true },
+		SignIn:  func() bool { return true },
+		SignIns: func() map[string]uint64 { return map[string]uint64{"signed_in": 3, "refused": 1} },
+		Owners: func() Owners {
+			return Owners{
+				Standings: map[principal.Owner]accessowners.Standing{"a": {State: accessowners.Suspended}, "b": {State: accessowners.Active, Plan: "pro"}, "c": {State: accessowners.Active, Plan: "pro"}},
+				Used:      4, Refused: map[plan.Refusal]uint64{{Plan: "pro", Limit: plan.Rate}: 5},
+			}
+		},
 		Cluster: &Cluster{
 			Conn: func() conn.Stats {
 				return conn.Stats{Connected: true, Reconnects: 2, Conflicts: 5, Forged: map[string]uint64{"row": 1, "call": 2}, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
@@ -109,7 +119,7 @@ func TestMetrics_AreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
 	got := names(t, full())
 	without := full()
-	without.Trading, without.Cluster, without.SignIn = nil, nil, nil
+	without.Trading, without.Cluster, without.SignIn, without.Owners = nil, nil, nil, nil
 	charts := names(t, without)
 	for _, m := range table() {
 		if !slices.Contains(got, m.name) {

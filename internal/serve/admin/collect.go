@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	accessowners "candela/internal/access/owners"
+	"candela/internal/access/plan"
 	"candela/internal/alerting/sink"
 	"candela/internal/data/feed"
 	"candela/internal/kit/meter"
@@ -19,7 +21,7 @@ import (
 func (c *Config) collect(began time.Time) []byte {
 	var reported []metric
 	for _, m := range table() {
-		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil || m.only == owners && c.SignIn != nil {
+		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil || m.only == owners && c.SignIn != nil || m.only == hosting && c.Owners != nil {
 			reported = append(reported, m)
 		}
 	}
@@ -47,6 +49,10 @@ func (s scrape) read() {
 	s.http(c.HTTP())
 	if c.SignIn != nil {
 		s.put("candela_signin_up", number(c.SignIn()))
+		s.counts("candela_signins_total", c.SignIns())
+	}
+	if c.Owners != nil {
+		s.owners(c.Owners())
 	}
 	if t := c.Trading; t != nil {
 		s.engine(t)
@@ -132,6 +138,22 @@ func (s scrape) http(h httpd.Stats) {
 		s.count("candela_limit_refused_total", b.Refused, b.Name, b.Scope)
 	}
 	s.put("candela_streams_open", float64(h.Streams))
+}
+
+// owners adds a sample for each state and plan that some owner has.
+func (s scrape) owners(o Owners) {
+	count := make(map[accessowners.Standing]int)
+	for _, one := range o.Standings {
+		one.Plan = cmp.Or(one.Plan, plan.Default)
+		count[one]++
+	}
+	for one, n := range count {
+		s.put("candela_owners", float64(n), string(one.State), one.Plan)
+	}
+	s.put("candela_owners_used", float64(o.Used))
+	for r, n := range o.Refused {
+		s.count("candela_plan_refused_total", n, r.Plan, r.Limit)
+	}
 }
 
 func (s scrape) engine(t *Trading) {

@@ -13,10 +13,13 @@ import (
 	"strings"
 	"time"
 
+	accessowners "candela/internal/access/owners"
+	"candela/internal/access/plan"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/loopback"
+	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/store"
@@ -188,9 +191,18 @@ type Config struct {
 	Listening func() bool // serving clients
 	Messages  func() mcp.Stats
 	HTTP      func() httpd.Stats
-	Trading   *Trading    // nil without --trade
-	Cluster   *Cluster    // nil without --nats-url
-	SignIn    func() bool // the identity provider answers; nil for one owner
+	Trading   *Trading                 // nil without --trade
+	Cluster   *Cluster                 // nil without --nats-url
+	SignIn    func() bool              // the identity provider answers; nil for one owner
+	SignIns   func() map[string]uint64 // by outcome; set with SignIn
+	Owners    func() Owners            // nil for one owner, and without --trade
+}
+
+// Owners is what there is to say about many owners.
+type Owners struct {
+	Standings map[principal.Owner]accessowners.Standing // of those who are not active on the default plan
+	Used      int                                       // owners of this hour
+	Refused   map[plan.Refusal]uint64
 }
 
 // Trading holds the sources with --trade. All but Store are required.

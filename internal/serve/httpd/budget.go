@@ -25,13 +25,20 @@ type Limits struct {
 	Address   int         // connections of an address; half of all
 	// Owner returns what all tokens of an owner together may use; nil for no such limit.
 	Owner func(owner principal.Owner) OwnerLimits
+	// OverPlan counts that a limit of a plan has refused a request; nil for nothing.
+	OverPlan func(plan, limit string)
 }
 
 // OwnerLimits bounds what the tokens of one owner may use together.
 type OwnerLimits struct {
-	Calls    int // concurrent requests
+	Plan     string // its name
+	Calls    int    // concurrent requests
 	Requests bucket.Rate
+	Streams  int // tokens with an open event stream
 }
+
+// maxPlans bounds the plans whose rates are tracked: some came and went.
+const maxPlans = 256
 
 func (l *Limits) setDefaults(connections int) {
 	l.Calls = cmp.Or(l.Calls, 16)
@@ -56,14 +63,15 @@ type budgets struct {
 	requests  *bucket.Set[string]
 	strangers *bucket.Set[netip.Addr]
 
-	refused struct{ calls, held, heldAll, heldOpen, requests, strangers, ownerCalls, ownerRequests atomic.Uint64 }
+	refused struct{ calls, held, heldAll, heldOpen, requests, strangers atomic.Uint64 }
 
 	mu     sync.Mutex
 	tokens map[string]*usage
-	owners map[principal.Owner]int // requests of each owner; of those who have some
+	owners map[principal.Owner]int            // requests of each owner; of those who have some
+	open   map[principal.Owner]map[string]int // event streams of each token of an owner; of those who have some
 	plans  map[OwnerLimits]*planRates
 	held   int64 // bytes, of all of them
-	open   int64 // bytes, of clients without a token
+	opened int64 // bytes, of clients without a token
 }
 
 // planRates are the rates of the owners with the same limits.
@@ -75,6 +83,9 @@ type planRates struct {
 func (b *budgets) plan(l OwnerLimits) *planRates {
 	p := b.plans[l]
 	if p == nil {
+		if len(b.plans) >= maxPlans {
+			clear(b.plans)
+		}
 		p = &planRates{
 			requests: bucket.NewSet[principal.Owner](l.Requests, remembered),
 			retries:  bucket.NewSet[principal.Owner](bucket.Rate{Burst: l.Calls, Every: time.Second / time.Duration(l.Calls)}, remembered),
@@ -103,7 +114,7 @@ type usage struct {
 
 func newBudgets(l Limits) *budgets {
 	return &budgets{
-		limits: l, tokens: make(map[string]*usage), owners: make(map[principal.Owner]int), plans: make(map[OwnerLimits]*planRates),
+		limits: l, tokens: make(map[string]*usage), owners: make(map[principal.Owner]int), open: make(map[principal.Owner]map[string]int), plans: make(map[OwnerLimits]*planRates),
 		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
 	}
 }
@@ -137,15 +148,65 @@ func (b *budgets) beginFor(owner principal.Owner) *httpRefusal {
 	defer b.mu.Unlock()
 	plan, now := b.plan(most), time.Now()
 	if wait := plan.requests.Take(owner, now); wait > 0 {
-		b.refused.ownerRequests.Add(1)
-		return plan.refuse(owner, now, wait, "too many requests: your plan has %.0f per second; wait before the next", perSecond(most.Requests))
+		b.overPlan(most.Plan, planRate)
+		return plan.refuse(owner, now, wait, "too many requests: your plan %s has %.0f per second; wait before the next", most.Plan, perSecond(most.Requests))
 	}
 	if b.owners[owner] >= most.Calls {
-		b.refused.ownerCalls.Add(1)
-		return plan.refuse(owner, now, 0, "too many requests: %d requests of yours are active, as many as your plan has; wait for a response", most.Calls)
+		b.overPlan(most.Plan, planCalls)
+		return plan.refuse(owner, now, 0, "too many requests: %d requests of yours are active, as many as your plan %s has; wait for a response", most.Calls, most.Plan)
 	}
 	b.owners[owner]++
 	return nil
+}
+
+// The limits of plans that requests may exceed, as plan files name them.
+const (
+	planCalls   = "calls_at_once"
+	planRate    = "calls_per_second"
+	planStreams = "streams"
+)
+
+func (b *budgets) overPlan(plan, limit string) {
+	if b.limits.OverPlan != nil {
+		b.limits.OverPlan(plan, limit)
+	}
+}
+
+// beginStream counts an event stream of an owner's token, or refuses it. A stream that takes the place of one of the same token is never
+// refused. endStream must be called when it ends.
+func (b *budgets) beginStream(owner principal.Owner, key string) *httpRefusal {
+	if b.limits.Owner == nil {
+		return nil
+	}
+	most := b.limits.Owner(owner)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.open[owner]
+	if all[key] == 0 && len(all) >= most.Streams {
+		b.overPlan(most.Plan, planStreams)
+		return b.plan(most).refuse(owner, time.Now(), 0, "too many streams: %d clients of yours listen, as many as your plan %s has; end one of them", len(all), most.Plan)
+	}
+	if all == nil {
+		all = make(map[string]int)
+		b.open[owner] = all
+	}
+	all[key]++
+	return nil
+}
+
+func (b *budgets) endStream(owner principal.Owner, key string) {
+	if b.limits.Owner == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.open[owner]
+	if all[key]--; all[key] <= 0 {
+		delete(all, key)
+	}
+	if len(all) == 0 {
+		delete(b.open, owner)
+	}
 }
 
 func (b *budgets) endFor(owner principal.Owner) {
@@ -204,7 +265,7 @@ func (b *budgets) stranger(address netip.Addr) *httpRefusal {
 func (b *budgets) beginOpen() *httpRefusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.open < b.limits.HeldOpen {
+	if b.opened < b.limits.HeldOpen {
 		return nil
 	}
 	b.refused.heldOpen.Add(1)
@@ -223,7 +284,7 @@ func (b *budgets) hold(key string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if key == "" {
-		b.open += int64(bytes)
+		b.opened += int64(bytes)
 		return
 	}
 	b.of(key).held += int64(bytes)
@@ -270,7 +331,7 @@ func (b *budgets) report() []Budget {
 		{"calls", "token", float64(l.Calls), float64(most.calls), b.refused.calls.Load()},
 		{"bytes", "token", float64(l.Held), float64(most.held), b.refused.held.Load()},
 		{"bytes", "all", float64(l.HeldAll), float64(b.held), b.refused.heldAll.Load()},
-		{"bytes", "strangers", float64(l.HeldOpen), float64(b.open), b.refused.heldOpen.Load()},
+		{"bytes", "strangers", float64(l.HeldOpen), float64(b.opened), b.refused.heldOpen.Load()},
 		{"requests", "token", perSecond(l.Requests), 0, b.refused.requests.Load()},
 		{"requests", "address", perSecond(l.Strangers), 0, b.refused.strangers.Load()},
 	}

@@ -76,11 +76,55 @@ func TestBudget_CallsUnderWay(t *testing.T) {
 	})
 }
 
+// As many clients of an owner may listen as the plan has. A stream that takes the place of one of the same client is not refused, and one that
+// ended makes room.
+func TestBudget_StreamsOfAnOwner(t *testing.T) {
+	t.Parallel()
+	var refused []string
+	serving(t, twoTokens(), func(c *httpd.Config) {
+		c.Limits.Owner = func(principal.Owner) httpd.OwnerLimits {
+			return httpd.OwnerLimits{Plan: "pro", Calls: 10, Streams: 1, Requests: bucket.Rate{Burst: 1000, Every: time.Millisecond}}
+		}
+		c.Limits.OverPlan = func(plan, limit string) { refused = append(refused, plan+" "+limit) }
+	}, func(s *scene) {
+		t, p := s.t, s.p
+		listen := func(token string) (net.Conn, head) {
+			conn := p.dial(t)
+			send(t, conn, "GET /mcp HTTP/1.1\nHost: localhost\nAuthorization: Bearer %s\n\n", token)
+			return conn, readHead(t, conn)
+		}
+		first, r := listen("good")
+		if r.status != http.StatusOK {
+			t.Fatalf("%+v", r)
+		}
+		second, r := listen("good") // takes the place of the first
+		if r.status != http.StatusOK {
+			t.Fatalf("%+v", r)
+		}
+		third, r := listen("other")
+		if text, _ := io.ReadAll(r.body); r.status != http.StatusTooManyRequests || !strings.Contains(string(text), "your plan pro has") {
+			t.Errorf("%d %s", r.status, text)
+		}
+		for _, conn := range []net.Conn{first, second, third} {
+			_ = conn.Close()
+		}
+		synctest.Wait()
+		last, r := listen("other")
+		if r.status != http.StatusOK {
+			t.Errorf("after the others ended: %+v", r)
+		}
+		_ = last.Close()
+		if !slices.Equal(refused, []string{"pro streams"}) {
+			t.Error(refused)
+		}
+	})
+}
+
 // Of many calls of an owner that are refused at once, no more come back in one second than the owner
 // may have at a time, and they come one by one: the fraction of the wait is before the answer.
 func TestBudget_RefusedCallsComeBackOneByOne(t *testing.T) {
 	t.Parallel()
-	most := httpd.OwnerLimits{Calls: 4, Requests: bucket.Rate{Burst: 1000, Every: time.Millisecond}}
+	most := httpd.OwnerLimits{Plan: "pro", Calls: 4, Requests: bucket.Rate{Burst: 1000, Every: time.Millisecond}}
 	serving(t, twoTokens(), func(c *httpd.Config) {
 		c.Limits.Owner = func(principal.Owner) httpd.OwnerLimits { return most }
 	}, func(s *scene) {
@@ -100,7 +144,7 @@ func TestBudget_RefusedCallsComeBackOneByOne(t *testing.T) {
 			r := readHead(t, conn)
 			text, _ := io.ReadAll(r.body)
 			seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
-			if err != nil || r.status != http.StatusTooManyRequests || !strings.Contains(string(text), "as many as your plan has") {
+			if err != nil || r.status != http.StatusTooManyRequests || !strings.Contains(string(text), "as many as your plan pro has") {
 				t.Errorf("%d %v %s", r.status, r.header, text)
 			}
 			answered = time.Since(began)

@@ -39,6 +39,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
+	if refusal = s.budgets.beginStream(caller.Subject, caller.Key); refusal != nil {
+		x.refuse(r.Context(), nil, refusal)
+		return
+	}
+	defer s.budgets.endStream(caller.Subject, caller.Key)
 	held, release, refusal := s.hold(r.Context(), r, *caller)
 	if refusal != nil {
 		x.refuse(r.Context(), nil, refusal)

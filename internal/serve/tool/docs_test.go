@@ -413,6 +413,7 @@ func errorCodes() map[string]string {
 		"no_keys":                "The venue needs keys, and the operator has configured none.",
 		"no_signals":             "The indicator has no signals; list_indicators shows which ones do.",
 		"venue_off":              "The venue's data may not be shown to others, and the operator of a server for many has named no licence for it.",
+		"plan_limit":             "The owner's plan has no more of it for now; the error names the plan, the limit and when to try again.",
 		"no_source":              "No configured source can have the symbol.",
 		"no_subscription":        "The venue's data needs a subscription that the operator's account lacks.",
 		"not_compared":           "The account is being reconciled with the venue, as after every start. Nothing was done: retry with the same key.",

@@ -53,6 +53,8 @@ type Config struct {
 	Halted func(ctx context.Context) ([]principal.Owner, error)
 	// Standing says whether an owner may trade; nil: all may.
 	Standing func(owner principal.Owner) Standing
+	// Admit returns an error if an owner may send no further order now; nil for no such limit. Orders that close a position need no admission.
+	Admit    func(owner principal.Owner) error
 	Store    desk.Store      // for the operator's halt
 	Host     principal.Owner // the name under which that is stored; no owner has it
 	Market   desk.Market

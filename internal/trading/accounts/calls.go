@@ -24,6 +24,11 @@ func on[T any](ctx context.Context, a *Accounts, owner principal.Owner, do func(
 
 // Place places an order of the caller's, as desk.Desk does.
 func (a *Accounts) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
+	if a.cfg.Admit != nil && !r.ReduceOnly {
+		if err := a.cfg.Admit(caller.Subject); err != nil {
+			return order.Placed{}, err
+		}
+	}
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) (order.Placed, error) { return d.Place(ctx, caller, r) })
 }
 

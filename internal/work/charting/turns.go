@@ -28,6 +28,7 @@ type Turns struct {
 	memory   *budget.Pool
 	yields   bool // charts give their slots to owners who have used less
 	apart    func(work func() error) error
+	admit    func(owner principal.Owner) error // nil for everybody
 }
 
 // Sharing says how turns are given. The zero value is for one owner.
@@ -39,6 +40,9 @@ type Sharing struct {
 	// Spent is called with the time for which charts, indicators, scripts and back-tests of an owner
 	// have had a processor. It may be nil.
 	Spent func(owner principal.Owner, took time.Duration)
+
+	// Admit returns an error if an owner may have no processor for charts, indicators, scripts and back-tests now; nil for no such limit.
+	Admit func(owner principal.Owner) error
 
 	// Apart runs long work, which everything else should go before, see fair.Apart. If it is
 	// nil, long work runs as any other.
@@ -52,7 +56,7 @@ type Sharing struct {
 func NewTurns(how Sharing) *Turns {
 	t := &Turns{
 		short: fair.NewSlots(slots()), longer: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), studies: fair.NewSlots(ScriptStudies),
-		memory: how.ScriptMemory, yields: how.ManyOwners, apart: how.Apart,
+		memory: how.ScriptMemory, yields: how.ManyOwners, apart: how.Apart, admit: how.Admit,
 	}
 	if how.ManyOwners {
 		t.short.SetShare(slots() / 2)
@@ -69,6 +73,9 @@ func NewTurns(how Sharing) *Turns {
 // Short runs processor-bound work when the caller gets a slot. With many owners the work may lend
 // it in fair.Pause.
 func (t *Turns) Short(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	if err := t.admitted(caller); err != nil {
+		return err
+	}
 	if !t.yields {
 		release, err := t.short.Take(ctx, string(caller.Subject), caller.Key)
 		if err != nil {
@@ -83,6 +90,13 @@ func (t *Turns) Short(ctx context.Context, caller principal.Caller, work func(ct
 	}
 	defer done()
 	return work(held)
+}
+
+func (t *Turns) admitted(caller principal.Caller) error {
+	if t.admit == nil {
+		return nil
+	}
+	return t.admit(caller.Subject)
 }
 
 // ScriptCalls is how many charts with scripts run at a time, ScriptStudies how many back-tests, tests of
@@ -129,6 +143,9 @@ func stopping() error {
 // pauses, and charts do not need one of these. The work ends when the program begins to stop, which would
 // otherwise wait for it.
 func (t *Turns) long(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	if err := t.admitted(caller); err != nil {
+		return err
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(shutdown.Context(ctx), func() { end(stopping()) })()

@@ -65,27 +65,12 @@ func (w Info) accountConflict(other heartbeat) error {
 		return nil
 	}
 	if other.Account == w.Account {
-		if err := w.policyConflict(other); err != nil {
-			return err
-		}
-		return w.plansConflict(other)
+		return w.policyConflict(other)
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: "another_account", Value: w.Account, Allowed: other.Account,
 		Message: fmt.Sprintf("This replica is configured for account %s, but replica %s trades on %s. All replicas must use one account: "+
 			"stop the others first, or use another --nats-prefix. A killed replica is forgotten after 30 s.", w.Account, other.Name, other.Account),
-	}
-}
-
-// plansConflict refuses a replica with other plans: an owner's limits would depend on the replica.
-func (w Info) plansConflict(other heartbeat) error {
-	if w.Plans == "" || other.Plans == "" || w.Plans == other.Plans {
-		return nil
-	}
-	return &fault.Error{
-		Kind: fault.Conflict, Code: "other_plans", Field: "plans.toml", Value: w.Plans, Allowed: other.Plans,
-		Message: fmt.Sprintf("The plans of this replica differ from those of replica %s. Copy its plans.toml; to change plans, stop all replicas first. "+
-			"A killed replica is forgotten after 30 s.", other.Name),
 	}
 }
 

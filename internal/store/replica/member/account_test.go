@@ -126,25 +126,3 @@ func TestJoin_WarnsOfOtherSettings(t *testing.T) {
 		}
 	}
 }
-
-// TestJoin_RefusesOtherPlans holds that replicas with different plans of owners do not run together.
-func TestJoin_RefusesOtherPlans(t *testing.T) {
-	t.Parallel()
-	prefix := replicatest.NewPrefix()
-	join := func(name, plans string) error {
-		m, err := member.Join(t.Context(), replicatest.Connect(t, replicatest.Servers(), prefix), member.Info{Name: name, Account: "owner", Plans: plans}, replicatest.Quiet())
-		if err == nil {
-			t.Cleanup(m.Close)
-		}
-		return err
-	}
-	if err := join("a:1", "x"); err != nil {
-		t.Fatal(err)
-	}
-	if f := fault.Of(join("b:1", "y")); f == nil || f.Code != "other_plans" || !strings.Contains(f.Message, "replica a:1") {
-		t.Errorf("got %v", f)
-	}
-	if err := join("c:1", "x"); err != nil {
-		t.Error(err)
-	}
-}

@@ -92,7 +92,6 @@ type Info struct {
 	Name    string `json:"name"`              // for the log
 	Account string `json:"account,omitempty"` // trading account, "" for none
 	Rules   string `json:"rules,omitempty"`   // digest of the trading policy
-	Plans   string `json:"plans,omitempty"`   // digest of the plans of many owners
 
 	BaseURL  string `json:"base,omitempty"`  // under which clients reach it
 	Toolsets string `json:"tools,omitempty"` // that it offers; "none" for none

@@ -66,6 +66,9 @@ type Store struct {
 	stop  context.CancelFunc // nil before Follow
 	wg    sync.WaitGroup
 
+	// OnPlans is called with the plans of all replicas when they change; set it before Follow, nil for nothing.
+	OnPlans func(owners.SharedPlans)
+
 	mu        sync.Mutex
 	standings map[principal.Owner]owners.Standing
 }
@@ -98,6 +101,10 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(standingKind, ">")}}
 	f.Apply = func(ctx context.Context, m conn.Message) {
 		if s.table.IsBarrier(m) {
+			return
+		}
+		if m.Subject == s.plansSubject() {
+			s.learnPlans(ctx, log, m)
 			return
 		}
 		of, err := conn.DecodeToken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])

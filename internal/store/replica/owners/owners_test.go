@@ -41,6 +41,12 @@ func (r *replica) has(change string) bool {
 
 func open(t *testing.T, prefix string) *replica {
 	t.Helper()
+	return openWith(t, prefix, nil)
+}
+
+// openWith is open with what learns of plans.
+func openWith(t *testing.T, prefix string, plans func(owners.SharedPlans)) *replica {
+	t.Helper()
 	c := replicatest.ConnectMany(t, replicatest.Servers(), prefix)
 	kept, err := alerts.Open(t.Context(), c, time.Now)
 	check(t, err)
@@ -48,6 +54,7 @@ func open(t *testing.T, prefix string) *replica {
 	r.Store, err = ownerstore.Open(t.Context(), c, time.Now, kept)
 	check(t, err)
 	t.Cleanup(r.Close)
+	r.OnPlans = plans
 	check(t, r.Follow(t.Context(), replicatest.Quiet(), func(owner principal.Owner, state owners.State) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
