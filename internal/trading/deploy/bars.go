@@ -35,11 +35,7 @@ func pack(bars []market.Bar) ([]byte, error) {
 			raw = binary.BigEndian.AppendUint64(raw, column(&bars[i]))
 		}
 	}
-	level := &blocks
-	if len(bars) == 1 {
-		level = &singles
-	}
-	return level.deflate(raw)
+	return blocks.deflate(raw)
 }
 
 // deflaters make writers of one level, and keep them: each has tables that take longer to clear than a bar to write.
@@ -48,7 +44,7 @@ type deflaters struct {
 	kept  sync.Pool
 }
 
-var blocks, singles = deflaters{level: flate.DefaultCompression}, deflaters{level: flate.HuffmanOnly} //nolint:gochecknoglobals // they are caches
+var blocks = deflaters{level: flate.DefaultCompression} //nolint:gochecknoglobals // a cache
 
 func (d *deflaters) deflate(raw []byte) ([]byte, error) {
 	var out bytes.Buffer
@@ -104,4 +100,22 @@ func unpack(data []byte) ([]market.Bar, error) {
 		}
 	}
 	return bars, nil
+}
+
+// barTo appends a bar as bits. The same bar comes back to the bit.
+func barTo(to []byte, b *market.Bar) []byte {
+	to = binary.BigEndian.AppendUint64(to, uint64(b.T)) //nolint:gosec // G115: the bits are kept as they are
+	for _, x := range [...]float64{b.O, b.H, b.L, b.C, b.V, b.TakerBuy} {
+		to = binary.BigEndian.AppendUint64(to, math.Float64bits(x))
+	}
+	return to
+}
+
+// barFrom reads what barTo wrote.
+func barFrom(data []byte) market.Bar {
+	at := func(i int) float64 { return math.Float64frombits(binary.BigEndian.Uint64(data[i*8:])) }
+	return market.Bar{
+		T: int64(binary.BigEndian.Uint64(data)), //nolint:gosec // G115: the bits are kept as they are
+		O: at(1), H: at(2), L: at(3), C: at(4), V: at(5), TakerBuy: at(6),
+	}
 }

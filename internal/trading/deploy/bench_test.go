@@ -27,17 +27,33 @@ import (
 
 // BenchmarkStart_YearOfFiveMinutes starts with a strategy that has recorded a year of bars of five minutes.
 func BenchmarkStart_YearOfFiveMinutes(b *testing.B) {
+	b.Run("wants at most bars", func(b *testing.B) { startYear(b, script) })
+	b.Run("wants seldom", func(b *testing.B) { startYear(b, seldom) })
+}
+
+// seldom wants something at a few bars of a day.
+const seldom = `//@version=6
+strategy("x", initial_capital = 10000)
+if ta.crossover(ta.sma(close, 50), ta.sma(close, 200))
+    strategy.entry("L", strategy.long, qty = 1)
+if ta.crossunder(ta.sma(close, 50), ta.sma(close, 200))
+    strategy.close_all()`
+
+func startYear(b *testing.B, source string) {
+	b.Helper()
 	const year = 365 * 24 * 12
 	j, v := newJournals(), &venue{bars: walk(year, 3), closed: 1000}
 	p := startWith(b, config(j, v, v.now))
-	d := runBench(b, p, termsOf(v, 60), deploy.Shadow)
+	terms := termsOf(v, 60)
+	terms.Program.Script = source
+	d := runBench(b, p, terms, deploy.Shadow)
 	for n := 1000; n < year; {
 		n = min(n+1000, year) // more at once would pause it
 		p.Deliver(deploy.Sub{Symbol: d.Terms.Symbol, Interval: d.Terms.Interval}, v.close(n))
 		d = synced(b, p, d.ID)
 	}
 	p.kill()
-	b.ReportMetric(float64(d.Intents), "intents")
+	intents := d.Intents
 	for b.Loop() {
 		p = startWith(b, config(j, v, v.now))
 		d = synced(b, p, d.ID)
@@ -48,6 +64,7 @@ func BenchmarkStart_YearOfFiveMinutes(b *testing.B) {
 		p.kill()
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(intents), "intents")
 }
 
 // always wants something new at each bar.

@@ -130,9 +130,11 @@ func (a *again) add(e *entry) error {
 			a.pauses[n-1].through = e.Through
 		}
 	}
+	if err := e.noteIn(&a.d); err != nil {
+		return err
+	}
 	bars, err := e.bars()
 	for _, b := range bars {
-		a.d.note(b, e.Intents)
 		a.bars = append(a.bars, b)
 		intents, err := a.model.Step(b)
 		if err != nil {

@@ -3,7 +3,6 @@ package deploy
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -58,11 +57,28 @@ func (i *Intent) Market() bool {
 // key names an intent so that it cannot double: it is the same whenever the same bar is computed for the same
 // deployment, and another for all else.
 func key(deployment string, bar int64, kind Kind, p place) string {
-	hash := sha256.New()
-	for _, part := range []string{deployment, strconv.FormatInt(bar, 10), string(kind), string(p.kind), p.id, p.from, strconv.Itoa(p.lot), strconv.Itoa(p.nth)} {
-		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	var room [256]byte
+	text := room[:0]
+	part := func(s string) {
+		text = append(append(strconv.AppendInt(text, int64(len(s)), 10), ':'), s...)
 	}
-	return "s1-" + hex.EncodeToString(hash.Sum(nil)[:20])
+	number := func(n int64) {
+		var digits [20]byte
+		part(string(strconv.AppendInt(digits[:0], n, 10)))
+	}
+	part(deployment)
+	number(bar)
+	part(string(kind))
+	part(string(p.kind))
+	part(p.id)
+	part(p.from)
+	number(int64(p.lot))
+	number(int64(p.nth))
+	hash := sha256.Sum256(text)
+	var name [3 + 2*20]byte
+	copy(name[:], "s1-")
+	hex.Encode(name[3:], hash[:20])
+	return string(name[:])
 }
 
 // exact turns the floats of a model into decimals of so many digits.

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,9 +55,14 @@ type entry struct {
 	Detail     string      `json:"detail,omitempty"`
 	Close      bool        `json:"close,omitempty"` // of a stop
 	Engine     int         `json:"engine,omitempty"`
+	Bars       int         `json:"bars,omitempty"`  // in Block, to Through; a journal of before has none
 	Block      []byte      `json:"block,omitempty"` // of bars
+	Bar        []byte      `json:"bar,omitempty"`   // one bar as it is, in place of Block
 	Late       bool        `json:"late,omitempty"`  // the bar came too late for entries
 	Intents    written     `json:"intents,omitzero"`
+
+	one  [1]market.Bar // of Bar
+	text []byte        // of a block that was not read yet
 }
 
 // silent reports whether nobody hears of an entry: it changes nothing that was decided.
@@ -119,16 +125,16 @@ func (d *Deployment) limit(to *Limits) {
 	}
 }
 
-// note counts a bar and keeps its intents.
-func (d *Deployment) note(b market.Bar, intents written) {
-	d.Bars++
-	d.Through = b.T
+// note counts bars and keeps the intents of the newest.
+func (d *Deployment) note(bars int, through int64, intents written) {
+	d.Bars += bars
+	d.Through = through
 	n := intents.count()
 	if n == 0 {
 		return
 	}
 	d.Intents += n
-	d.recent = append(d.recent, wantedAt{b.T, intents})
+	d.recent = append(d.recent, wantedAt{through, intents})
 	if n := len(d.recent); n > 2*mostRecent {
 		d.recent = slices.Clone(d.recent[n-mostRecent:])
 	}
@@ -139,7 +145,31 @@ func (e *entry) bars() ([]market.Bar, error) {
 	if e.Kind != entryBar && e.Kind != entryBars {
 		return nil, nil
 	}
+	if len(e.Bar) == barBytes {
+		e.one[0] = barFrom(e.Bar)
+		return e.one[:], nil
+	}
+	if len(e.text) > 0 {
+		block, err := base64.StdEncoding.AppendDecode(nil, e.text)
+		if err != nil {
+			return nil, fmt.Errorf("a block of bars cannot be read: %w", err)
+		}
+		return unpack(block)
+	}
 	return unpack(e.Block)
+}
+
+// noteIn counts the bars of an entry, which need not be read where it says how many there are.
+func (e *entry) noteIn(d *Deployment) error {
+	if e.Kind == entryBars && e.Bars > 0 {
+		d.note(e.Bars, e.Through, e.Intents)
+		return nil
+	}
+	bars, err := e.bars()
+	if n := len(bars); n > 0 {
+		d.note(n, bars[n-1].T, e.Intents)
+	}
+	return err
 }
 
 // encode writes entries.
@@ -157,15 +187,10 @@ func encode(entries ...*entry) ([][]byte, error) {
 // blockOf returns the entry of bars without intents.
 func blockOf(bars []market.Bar) (*entry, error) {
 	block, err := pack(bars)
-	return &entry{Kind: entryBars, Block: block}, err
+	return &entry{Kind: entryBars, Block: block, Bars: len(bars), Through: bars[len(bars)-1].T}, err
 }
 
 // barOf returns the entry of a bar with intents.
-func barOf(b market.Bar, intents []Intent, late bool) (*entry, error) {
-	block, err := pack([]market.Bar{b})
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(intents)
-	return &entry{Kind: entryBar, Block: block, Intents: written{text}, Late: late}, err
+func barOf(b *market.Bar, intents []Intent, late bool) *entry {
+	return &entry{Kind: entryBar, Bar: barTo(nil, b), Intents: written{appendIntents(nil, intents)}, Late: late}
 }

@@ -19,11 +19,7 @@ func (r *runner) read(ctx context.Context) {
 		if err := r.d.apply(e); err != nil {
 			return err
 		}
-		bars, err := e.bars()
-		for _, b := range bars {
-			r.d.note(b, e.Intents)
-		}
-		return err
+		return e.noteIn(&r.d)
 	})
 	if r.unread = err != nil && ctx.Err() == nil; r.unread {
 		r.log.ErrorContext(ctx, "journal of a strategy not read", "error", err)
@@ -35,13 +31,18 @@ func (r *runner) read(ctx context.Context) {
 
 // entries calls f with each entry of the journal.
 func (r *runner) entries(ctx context.Context, f func(*entry) error) error {
+	var short entry
 	for data, err := range r.cfg.Journal.Journal(ctx, r.cfg.Owner, namePrefix+r.d.ID) {
 		if err != nil {
 			return err
 		}
-		var e entry
-		if err = json.Unmarshal(data, &e); err == nil {
-			err = f(&e)
+		if short.scan(data) {
+			err = f(&short)
+		} else {
+			var e entry
+			if err = json.Unmarshal(data, &e); err == nil {
+				err = f(&e)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("an entry of strategy %s: %w", r.d.ID, err)

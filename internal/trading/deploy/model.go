@@ -126,14 +126,10 @@ func newestOf(a *simulate.Account) int {
 // changes returns the intents of a bar: what is wanted now beside what was wanted before it.
 func (m *Model) changes(bar int64, was []want) []Intent {
 	var all []Intent
-	old := make(map[place]*want, len(was))
-	for i := range was {
-		old[was[i].place] = &was[i]
-	}
+	old := oldOf(was)
 	for i := range m.wants {
 		w := &m.wants[i]
-		before := old[w.place]
-		delete(old, w.place)
+		before := old.take(w.place)
 		if before != nil && !w.Market() && w.same(before) {
 			w.Key, w.since = before.Key, before.since
 			continue
@@ -143,7 +139,7 @@ func (m *Model) changes(bar int64, was []want) []Intent {
 		all = append(all, w.Intent)
 	}
 	for i := range was {
-		if _, gone := old[was[i].place]; gone && !was[i].Market() && !m.over(&was[i]) {
+		if !old.taken[i] && !was[i].Market() && !m.over(&was[i]) {
 			all = append(all, was[i].withdrawal(m.deployment, bar))
 		}
 	}

@@ -261,12 +261,7 @@ func (r *runner) step(ctx context.Context, b market.Bar) bool {
 		}
 		return r.flush(ctx)
 	}
-	last, err := barOf(b, intents, r.late(b))
-	if err != nil {
-		r.log.ErrorContext(ctx, "strategy not recorded", "error", err)
-		return false
-	}
-	return r.keep(ctx, last, b)
+	return r.keep(ctx, barOf(&b, intents, r.late(b)), b)
 }
 
 // late reports whether a bar has come too late for entries: later than a quarter of its interval after its close, at
@@ -313,12 +308,12 @@ func (r *runner) keep(ctx context.Context, last *entry, b market.Bar) bool {
 		r.restart(ctx)
 		return false
 	}
-	for _, open := range r.open {
-		r.d.note(open, written{})
+	if n := len(r.open); n > 0 {
+		r.d.note(n, r.open[n-1].T, written{})
 	}
 	r.open = r.open[:0]
 	if last != nil {
-		r.d.note(b, last.Intents)
+		r.d.note(1, b.T, last.Intents)
 	}
 	return true
 }

@@ -32,7 +32,10 @@ type want struct {
 // wantsOf returns what stands, by place. Exits of entries that have not filled go with these.
 func (e exact) wantsOf(standing []simulate.Standing) []want {
 	all := make([]want, 0, len(standing))
-	seen := make(map[place]int, len(standing))
+	var alike map[place]int
+	if len(standing) > few {
+		alike = make(map[place]int, len(standing))
+	}
 	for i := range standing {
 		s := &standing[i]
 		if s.Early {
@@ -42,9 +45,11 @@ func (e exact) wantsOf(standing []simulate.Standing) []want {
 			continue
 		}
 		p := place{kind: kindOf(s.Kind), id: s.ID, from: s.From, lot: s.Trade}
-		n := seen[p]
-		seen[p]++
-		p.nth = n
+		if p.nth = alike[p]; alike != nil {
+			alike[p]++
+		} else {
+			p.nth = countAlike(all, p)
+		}
 		intent := e.intentOf(p, s)
 		all = append(all, want{place: p, Intent: intent, left: intent.Quantity})
 	}
@@ -54,6 +59,52 @@ func (e exact) wantsOf(standing []simulate.Standing) []want {
 		}
 	}
 	return all
+}
+
+// few is up to how many orders are compared one by one.
+const few = 16
+
+// countAlike counts the orders at a place.
+func countAlike(all []want, p place) (n int) {
+	for i := range all {
+		before := all[i].place
+		if before.nth = 0; before == p {
+			n++
+		}
+	}
+	return n
+}
+
+// olds are what was wanted before a bar.
+type olds struct {
+	was   []want
+	taken []bool
+	at    map[place]int // nil if they are few
+}
+
+func oldOf(was []want) olds {
+	o := olds{was: was, taken: make([]bool, len(was))}
+	if len(was) > few {
+		o.at = make(map[place]int, len(was))
+		for i := range was {
+			o.at[was[i].place] = i
+		}
+	}
+	return o
+}
+
+// take returns what was wanted at a place, nil for nothing. It is not left then.
+func (o olds) take(p place) *want {
+	i, known := o.at[p]
+	if o.at == nil {
+		i = slices.IndexFunc(o.was, func(w want) bool { return w.place == p })
+		known = i >= 0
+	}
+	if !known {
+		return nil
+	}
+	o.taken[i] = true
+	return &o.was[i]
 }
 
 // fillable reports whether the price of an order is one: no price reaches a limit of zero.

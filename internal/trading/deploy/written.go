@@ -31,11 +31,10 @@ func (w written) are(all []Intent) bool {
 	if len(all) == 0 || w.count() != len(all) {
 		return len(all) == w.count()
 	}
-	text, err := json.Marshal(all)
-	if err == nil && !bytes.Equal(text, w.RawMessage) { // a store may write it in another way
-		var again []byte
-		again, err = json.Marshal(w.read())
-		return err == nil && bytes.Equal(text, again)
+	var room [512]byte
+	text := appendIntents(room[:0], all)
+	if bytes.Equal(text, w.RawMessage) {
+		return true
 	}
-	return err == nil
+	return bytes.Equal(text, appendIntents(nil, w.read())) // a store may write it in another way
 }
