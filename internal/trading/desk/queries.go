@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"candela/internal/kit/principal"
@@ -93,7 +94,7 @@ func (d *Desk) OpenByStatus() map[order.Status]int {
 }
 
 // Orders lists the caller's orders, newest first: the open ones, or these and the newest of the
-// others.
+// others. A deployment gets its own of these.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	if _, err := d.authorize(caller); err != nil {
 		return nil, err
@@ -102,13 +103,20 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 		return slices.Clone(d.view.Load().open), nil
 	}
 	var all []order.Order
-	err := d.do(ctx, func(l *loop) { all = l.book.Newest(maxListed) })
+	own, deployment := strings.CutPrefix(caller.Key, deploymentKey(""))
+	err := d.do(ctx, func(l *loop) {
+		if all = nil; deployment {
+			all = l.book.NewestOf(maxListed, own)
+		} else {
+			all = l.book.Newest(maxListed)
+		}
+	})
 	listed := make(map[string]bool, len(all))
 	for i := range all {
 		listed[all[i].ID] = true
 	}
 	for _, o := range d.view.Load().open {
-		if !listed[o.ID] {
+		if !listed[o.ID] && (!deployment || o.Deployment == own) {
 			all = append(all, o) // older than all others
 		}
 	}

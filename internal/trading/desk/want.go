@@ -101,7 +101,7 @@ func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
 	if p.HasStop() && (!can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg) && !l.works(s, line.ID, order.TakeProfit) {
 		p.TakeProfit = decimal.Zero
 	}
-	if !l.trailsNow(s, line) {
+	if p.TrailPercent.IsPositive() && !l.trailsNow(s, line) {
 		p = l.notWider(s, line, p)
 	}
 	return p

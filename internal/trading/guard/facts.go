@@ -97,8 +97,8 @@ type groupKey struct {
 // recent returns the own orders of the last minute, newest first, of a group the first.
 func recent(b *order.Book, now time.Time) []Recent {
 	var all []Recent
-	for _, o := range b.Since(now.Add(-minute)) {
-		if head, ok := b.Order(o.Group.Name); ok && head.ID != o.ID {
+	for o := range b.EachSince(now.Add(-minute)) {
+		if name := o.Group.Name; name != "" && name != o.ID && b.Has(name) {
 			continue // it was requested with the first of its group
 		}
 		if o.Status != order.New && !o.External {

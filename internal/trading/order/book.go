@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -310,16 +311,22 @@ func (b *Book) isOpen(id string) bool {
 
 // Since returns the orders created at or after t, newest first.
 func (b *Book) Since(t time.Time) []Order {
-	var since []Order
-	for _, id := range slices.Backward(b.sequence) {
-		o := b.orders[id]
-		if o.Created.Before(t) {
-			break
-		}
-		since = append(since, o)
-	}
-	return since
+	return slices.Collect(b.EachSince(t))
 }
+
+// EachSince yields what Since returns.
+func (b *Book) EachSince(t time.Time) iter.Seq[Order] {
+	return func(yield func(Order) bool) {
+		for _, id := range slices.Backward(b.sequence) {
+			if b.orders[id].Created.Before(t) || !yield(b.orders[id]) {
+				return
+			}
+		}
+	}
+}
+
+// Has reports whether an order is in the book.
+func (b *Book) Has(id string) bool { _, ok := b.orders[id]; return ok }
 
 // Position returns the position in a symbol, with quantity zero if there is none.
 func (b *Book) Position(s market.Symbol) Position {

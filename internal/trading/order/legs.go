@@ -31,7 +31,11 @@ func (b *Book) Covers(s market.Symbol, want func(Line) Protection, busy func(id 
 	elsewhere := b.stopsElsewhere(s)
 	for _, l := range slices.Backward(lines) {
 		c := Cover{Line: l, Want: want(l), Fills: b.filling(l.ID)}
-		c.Legs = slices.DeleteFunc(slices.Clone(legs), func(o Order) bool { return o.Line() != l.ID })
+		for i := range legs {
+			if legs[i].Line() == l.ID {
+				c.Legs = append(c.Legs, legs[i])
+			}
+		}
 		entry := b.orders[l.ID]
 		c.compare(entry, busy)
 		c.Newest = b.newestLeg(c.Line, c.Want)

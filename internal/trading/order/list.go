@@ -74,7 +74,12 @@ func (b *Book) EvictedBefore() time.Time { return b.evictedBefore }
 
 // Newest returns the n newest orders that were not denied, with the n newest denied ones among
 // them, newest first: denials must not hide the others.
-func (b *Book) Newest(n int) []Order {
+func (b *Book) Newest(n int) []Order { return b.newestFrom(n, nil) }
+
+// NewestOf returns those of Newest that a deployment placed.
+func (b *Book) NewestOf(n int, deployment string) []Order { return b.newestFrom(n, &deployment) }
+
+func (b *Book) newestFrom(n int, of *string) []Order {
 	var newest []Order
 	sent, denied := n, n
 	for _, id := range slices.Backward(b.sequence) {
@@ -82,7 +87,7 @@ func (b *Book) Newest(n int) []Order {
 		if b.orders[id].Status == Denied {
 			left = &denied
 		}
-		if *left--; *left >= 0 {
+		if *left--; *left >= 0 && (of == nil || b.orders[id].Deployment == *of) {
 			newest = append(newest, b.orders[id])
 		}
 		if sent <= 0 {
