@@ -29,6 +29,8 @@ func foreignArgs() map[string]string {
 		"get_report.report_id":        ``,
 		"get_report.cursor":           `"report_id":"0123456789abcdef",`,
 		"list_alerts.cursor":          ``,
+		"set_drawing.drawing_id":      `"symbol":"BTCUSDT","type":"level","price":1,`,
+		"delete_drawing.drawing_id":   `"symbol":"BTCUSDT",`,
 		"get_orders.cursor":           ``,
 		"get_orders.order_id":         ``,
 		"get_positions.cursor":        ``,
@@ -55,6 +57,8 @@ func TestOwners_ForeignIDsAnswerLikeUnknownOnes(t *testing.T) {
 		"order":  part(t, use(t, url, "ann", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"ann-s-key-1"}`), `"order_id\\?":\\?"([^"\\]+)`),
 		"report": part(t, use(t, url, "ann", "test_alert", `{"symbol":"BTCUSDT","interval":"1h","condition":{"indicator_signal":{"indicator":"rsi","signal":"rsi_oversold"}}}`), `"report_id\\?":\\?"([^"\\]+)`),
 		"key":    "ann-s-key-1",
+
+		"drawing": part(t, use(t, url, "ann", "set_drawing", `{"symbol":"BTCUSDT","type":"level","price":50000}`), `"drawing_id\\?":\\?"([^"\\]+)`),
 	}
 	for range 2 {
 		use(t, url, "ann", "set_alert", `{"symbol":"ETHUSDT","condition":{"price_above":99999999}}`)
@@ -88,6 +92,9 @@ func TestOwners_ForeignIDsAnswerLikeUnknownOnes(t *testing.T) {
 		if _, known := foreignArgs()[name]; !known {
 			t.Errorf("%s names something, and is not tried here", name)
 		}
+	}
+	if list := use(t, url, "ann", "list_drawings", `{}`); !strings.Contains(list, hers["drawing"]) {
+		t.Errorf("ann has lost a drawing: %s", list)
 	}
 	if list := use(t, url, "ann", "list_alerts", `{}`); strings.Count(list, `"alert_id\"`)+strings.Count(list, `"alert_id"`) < 3 {
 		t.Errorf("ann has lost alerts: %s", list)

@@ -192,7 +192,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			now, known := loaded(ctx, own.Status)
 			return now, nil, known
 		},
-		cursors: l, journals: l, stats: l.stats, audit: l.audit, history: l.history, events: source.Audit{Open: l.history}, receipts: rt.receipts(l.proofs, receipt.KeyIn(rt.Config.Home)), owners: l.owners,
+		cursors: l, kept: l, journals: l, stats: l.stats, audit: l.audit, history: l.history, events: source.Audit{Open: l.history}, receipts: rt.receipts(l.proofs, receipt.KeyIn(rt.Config.Home)), owners: l.owners,
 		limits: limits, plans: mode.newPlans(rt.Log, limits), standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
 			return errors.Join(known.Set(ctx, wholeEngine{t.engine}, owner, now), t.enforce(ctx, owner))
 		},

@@ -20,6 +20,7 @@ import (
 	"candela/internal/store/replica/member"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
+	"candela/internal/work/drawings"
 )
 
 // node holds the parts that differ between candela on one machine and a replica of
@@ -63,6 +64,7 @@ type side struct {
 	status func(ctx context.Context) (desk.Status, []string, bool)
 
 	cursors  sink.Store
+	kept     drawings.Store
 	journals store.Journals // of strategies; nil for replicas
 	// askStrategies answers a call to the strategies of an owner that run with the desk; nil where they run beside it.
 	askStrategies askStrategies

@@ -249,7 +249,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		owners: r.ownerRecords(), limits: limits, plans: plans, replicas: deskproxy.NewPolicies(r.members, &t.policies),
 		receipts: rt.receipts(r.proofs, func() (chain.Key, error) { return audit.Key(r.conn), nil }),
 		audit:    r.log.Record, events: audit.Log{Conn: r.conn},
-		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, askStrategies: ask, cursors: r.store, exclusive: r.exclusive,
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, askStrategies: ask, cursors: r.store, kept: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {

@@ -145,7 +145,7 @@ func TestToolsets_OverEachTransport(t *testing.T) {
 			}
 			line := overStdio(t, listTools, flags...)[0]
 			std := listed(t, line)
-			if most, ok := map[string]int{"": 13_130, tool.AllSets: 26_000}[flag]; ok && len(line) > most { // every client has it in every conversation
+			if most, ok := map[string]int{"": 13_130, tool.AllSets: 27_400}[flag]; ok && len(line) > most { // every client has it in every conversation
 				t.Errorf("the list has %d bytes, more than %d", len(line), most)
 			}
 			modernLine := overStdio(t, modern("1", "tools/list", ""), flags...)[0]
@@ -168,8 +168,8 @@ func TestToolsets_OverEachTransport(t *testing.T) {
 func TestInstructions_NameTheSetsThatAreOff(t *testing.T) {
 	t.Parallel()
 	for _, trade := range []bool{false, true} {
-		none, one, all := instructions(trade, nil), instructions(trade, []string{"market"}), instructions(trade, []string{"market", "account", "scripts", "research"})
-		if !strings.Contains(none, "--toolsets market,account,scripts,research") || !strings.Contains(one, "--toolsets account,scripts,research") || strings.Contains(all, "--toolsets") {
+		none, one, all := instructions(trade, nil), instructions(trade, []string{"market"}), instructions(trade, []string{"market", "account", "scripts", "research", "drawings"})
+		if !strings.Contains(none, "--toolsets market,account,scripts,research,drawings") || !strings.Contains(one, "--toolsets account,scripts,research,drawings") || strings.Contains(all, "--toolsets") {
 			t.Errorf("%s\n%s\n%s", none, one, all)
 		}
 		if len(none) > 700 || !strings.HasPrefix(none, "Call list_indicators with brief first (3 KB), then group or name.") {

@@ -22,11 +22,13 @@ import (
 	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/accounts"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/deploy"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/policy"
+	"candela/internal/work/drawings"
 	"candela/internal/work/strategies"
 )
 
@@ -148,8 +150,13 @@ func (t *trading) reloadPlans() func(context.Context) (owners.PlansReloaded, err
 func (t *trading) tools() *tool.Trading {
 	return &tool.Trading{
 		Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Receipts: t.receipts, Tradable: t.tradable,
-		Strategies: t.strategies, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts},
+		Strategies: t.strategies, Drawings: t.drawings(), Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts},
 	}
+}
+
+// drawings returns what owners keep on charts.
+func (t *trading) drawings() *drawings.Shelf {
+	return &drawings.Shelf{Store: t.kept, Resolve: broker.ChartSymbols(t.bars.Route), Now: time.Now}
 }
 
 // parts returns the parts that must run before a transport answers. They stop in

@@ -262,7 +262,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			return nil, err
 		}
 		t.streams, t.resources = t.trading.inbox, resource.New(t.trading.inbox)
-		charts.Alerts, charts.Account, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.alerts
+		charts.Alerts, charts.Account, charts.Saved, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.drawings(), t.trading.alerts
 		sharing.Apart = rt.Apart
 		if t.meter != nil {
 			sharing.Admit = t.trading.limits.Processor(t.meter.SpentThisHour)

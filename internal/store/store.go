@@ -35,6 +35,11 @@ type Store interface {
 	OwnersWith(ctx context.Context, state, text string) ([]principal.Owner, error) // whose state contains a text
 	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error)     // by owner and name
 
+	// Kept, Keep and AllKept read and change records of owners that no account depends on, such as drawings.
+	Kept(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
+	Keep(ctx context.Context, owner principal.Owner, name string, change func([]byte) ([]byte, error)) error
+	AllKept(ctx context.Context) (map[principal.Owner]map[string][]byte, error)
+
 	// Note adds an event to the audit log.
 	Note(ctx context.Context, by principal.Caller, kind, about string, body []byte) error
 	Stats() Stats

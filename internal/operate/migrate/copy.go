@@ -309,6 +309,33 @@ func (m *migration) copyStates(ctx context.Context) error {
 	return nil
 }
 
+// copyKept copies what owners keep that no account depends on. What the other side has stays only where this one has none
+// of that name.
+func (m *migration) copyKept(ctx context.Context) error {
+	all, err := m.from.AllKept(ctx)
+	if err != nil {
+		return err
+	}
+	d := m.begin("records", 0)
+	for owner, kept := range all {
+		for name, value := range kept {
+			d.Found++
+			copied := false
+			err := m.to.Keep(ctx, owner, name, func(there []byte) ([]byte, error) {
+				copied = !bytes.Equal(there, value)
+				return value, nil
+			})
+			if err != nil {
+				return err
+			}
+			if copied {
+				d.Copied++
+			}
+		}
+	}
+	return nil
+}
+
 // readAlerts reads the alerts of a side, with those whose condition this version cannot read.
 func readAlerts(ctx context.Context, s side) (all []alert.Alert, err error) {
 	for a, err := range s.Alerts(ctx) {

@@ -140,6 +140,9 @@ type alertSide interface {
 	SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error
 	Marks(ctx context.Context) (map[provider.Sub]int64, error)
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
+
+	AllKept(ctx context.Context) (map[principal.Owner]map[string][]byte, error)
+	Keep(ctx context.Context, owner principal.Owner, name string, change func([]byte) ([]byte, error)) error
 }
 
 // orderSide keeps orders, trading states and the journal of the paper account.
@@ -216,7 +219,7 @@ func (m *migration) copyOwners(ctx context.Context) error {
 // run copies everything. Alerts come last, so that none can fire after an interrupted run.
 func (m *migration) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		m.copyOwners, m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyAlerts,
+		m.copyOwners, m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyKept, m.copyAlerts,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -105,6 +105,13 @@ func look(t *testing.T, s side) kept {
 			}
 		}
 	}
+	records, err := s.AllKept(t.Context())
+	must(err)
+	for owner, values := range records {
+		for name, value := range values {
+			k.States[string(owner)+" kept "+name] = string(value)
+		}
+	}
 	states, err := s.States(t.Context())
 	must(err)
 	for owner, values := range states {
@@ -168,6 +175,7 @@ func furnish(t *testing.T, home string, has stock) {
 		{Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Interval: market.Hour1}: 1_800_000_000,
 		{Symbol: market.Symbol{Venue: "kraken", Name: "ETHUSD"}}:                           1_800_000_060,
 	}))
+	must(l.Keep(ctx, "owner", "drawings", func([]byte) ([]byte, error) { return []byte(`{"binance:BTCUSDT":[]}`), nil }))
 	must(l.SaveState(ctx, principal.Caller{Subject: "owner/alpaca-paper"}, "guard", []byte(`{"causes":[]}`)))
 	var events []order.Event
 	var journal [][]byte

@@ -22,6 +22,7 @@ type charts struct {
 	research *research.Research // nil without the tool set research
 	library  ta.Library
 	peers    Peers // nil on a single node
+	saved    bool  // the set drawings is on
 }
 
 func (c *charts) getIndicators() toolSpec {
@@ -71,7 +72,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		},
 		theme: "dark",
 	}
-	return a, args{
+	all := args{
 		symbolArg(&a.Symbol, "Such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
 		intervalArg(&a.Interval, "Bar length.").alias("timeframe"),
 		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; [] draws the price alone.`, defaultIndicators()).alias("panels"),
@@ -87,6 +88,10 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		intArg("scale", &a.Scale, 1, chart.MaxScale, "For sharp screens."),
 		boolArg("log", &a.Log, "Logarithmic price axis."),
 	}
+	if c.saved {
+		all = append(all, boolArg("saved_drawings", &a.Saved, "With what stays on the owner's chart: the newest, 20 in all."))
+	}
+	return a, all
 }
 
 // generateChart has no output schema: see docs/adr/0005.

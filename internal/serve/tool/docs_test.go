@@ -183,6 +183,10 @@ func docCall(name string) string {
 		return good()[name][0]
 	case "find_symbols":
 		return `{"query":"bitcoin","limit":3}`
+	case "set_drawing":
+		return `{"symbol":"BTCUSDT","type":"box","time":"2026-01-01","price":60000,"time2":"2026-01-02","price2":61000,"text":"range","drawing_id":"d-1"}`
+	case "delete_drawing":
+		return `{"symbol":"BTCUSDT","drawing_id":"d-2"}`
 	case "get_notifications":
 		return `{"wait_seconds":50}`
 	case "subscribe_notifications":
@@ -472,6 +476,8 @@ func errorCodes() map[string]string {
 		"pine_size":              "A Pine script is longer than 256 KiB. Remove what it does not need.",
 		"scripts_of_operator":    "Many owners share the stored scripts, and only the operator changes them. Send the source with each request; for an alert ask the operator to store it.",
 		"scripts_one_node":       "Several replicas run, and scripts are stored on one node only. Send the source with each request.",
+		"too_many_drawings":      "50 drawings stay on the symbol, or 500 on all. Remove one with delete_drawing.",
+		"unknown_drawing":        "No drawing of this owner on this symbol has that ID. list_drawings has those there are.",
 		"too_many_scripts":       "200 scripts are stored. Remove one with delete_script.",
 		"unknown_report":         "No report has that id, or it is over an hour old. Repeat the call that made it.",
 		"unknown_script":         "No script has that name; `suggestions` lists near names.",

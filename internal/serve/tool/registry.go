@@ -24,6 +24,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/order"
 	"candela/internal/work/charting"
+	"candela/internal/work/drawings"
 	"candela/internal/work/research"
 	"candela/internal/work/strategies"
 	"candela/internal/work/wording"
@@ -65,7 +66,7 @@ type Config struct {
 	TradingDisabled func() error
 }
 
-// Trading holds the services behind the trading tools. All but Strategies are required.
+// Trading holds the services behind the trading tools. All but Strategies and Drawings are required.
 type Trading struct {
 	Mode          order.Mode // of all orders
 	Orders        Orders
@@ -78,6 +79,7 @@ type Trading struct {
 	Notifications Notifications
 	Subscriptions Subscriptions
 	Strategies    *strategies.Strategies // nil where none run
+	Drawings      *drawings.Shelf        // may be nil without the set drawings
 
 	library ta.Library
 }
@@ -99,8 +101,11 @@ type absentTool struct{ name, set string }
 
 func (a absentTool) String() string {
 	flags := "--toolsets " + a.set
-	if a.set == StrategiesSet {
+	switch a.set {
+	case StrategiesSet:
 		flags = "--trade --strategies shadow " + flags
+	case DrawingsSet:
+		flags = "--trade " + flags
 	}
 	return a.name + " is a tool of the set " + a.set + ", which is off: the owner starts candela with " + flags + "."
 }
@@ -129,7 +134,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library, peers: cfg.Peers}
+	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library, peers: cfg.Peers, saved: slices.Contains(cfg.Toolsets, DrawingsSet)}
 	charts.serveReports()
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
@@ -137,7 +142,7 @@ func New(cfg Config) (*Registry, error) {
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert().urgently(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), trading.getTrades(),
-	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}, charts.strategyTools(trading)) {
+	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}, charts.strategyTools(trading), trading.drawingTools()) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			r.absent = append(r.absent, absentTool{s.name, s.set})
 			continue

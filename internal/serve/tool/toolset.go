@@ -7,6 +7,7 @@ const (
 	ScriptsSet    = "scripts"
 	ResearchSet   = "research"
 	StrategiesSet = "strategies"
+	DrawingsSet   = "drawings"
 	AllSets       = "all" // stands for every set there is
 )
 
@@ -24,5 +25,6 @@ func Toolsets() []Toolset {
 		{ScriptsSet, "check_script, save_script and delete_script; stored Pine scripts in charts, alerts and back-tests"},
 		{ResearchSet, "run_backtest, test_alert, scan_symbols and get_report: what rules and alerts would have done, and which symbols meet a condition"},
 		{StrategiesSet, "propose_deployment, list_deployments, get_deployment and stop_deployment: strategies that run by themselves"},
+		{DrawingsSet, "list_drawings, set_drawing and delete_drawing: what stays on the owner's charts; saved_drawings of generate_chart draws it"},
 	}
 }

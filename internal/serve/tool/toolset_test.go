@@ -52,6 +52,7 @@ func TestToolsets_Scopes(t *testing.T) {
 		"save_script":        `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,
 		"scan_symbols":       `{"symbols":["BTCUSDT","AAPL"],"columns":["rsi"]}`,
 		"propose_deployment": `{"name":"x","symbol":"BTCUSDT"}`, "list_deployments": `{}`, "get_deployment": `{"deployment_id":"x"}`, "stop_deployment": `{"deployment_id":"x"}`,
+		"list_drawings": `{}`, "set_drawing": `{"symbol":"BTCUSDT","type":"level","price":70000}`, "delete_drawing": `{"symbol":"BTCUSDT","drawing_id":"d-1"}`,
 		"test_alert": `{"symbol":"BTCUSDT","bars":300,"condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
 	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
@@ -78,7 +79,7 @@ func TestToolsets_Scopes(t *testing.T) {
 			}
 		}
 		result, err := apart.Call(t.Context(), withScope(principal.Charts), name, json.RawMessage(good[name]))
-		if err != nil || result.IsError != (name == "get_account" || name == "get_trades" || slices.Contains(tooltest.InSet(tool.StrategiesSet), name)) {
+		if err != nil || result.IsError != (name == "get_account" || name == "get_trades" || slices.Contains(tooltest.InSet(tool.StrategiesSet), name) || slices.Contains(tooltest.InSet(tool.DrawingsSet), name)) {
 			t.Errorf("%s without trading: %s, %v", name, result.Content[0].Text, err)
 		}
 	}

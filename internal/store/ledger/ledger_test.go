@@ -41,6 +41,11 @@ func TestLedger_KeepsStates(t *testing.T) {
 	storetest.RunStates(t, func(t *testing.T, dir string) storetest.StateStore { t.Helper(); return open(t, dir) })
 }
 
+func TestLedger_KeepsRecordsOfOwners(t *testing.T) {
+	t.Parallel()
+	storetest.RunKept(t, func(t *testing.T, dir string) storetest.KeptStore { t.Helper(); return open(t, dir) })
+}
+
 func TestLedger_KeepsOrders(t *testing.T) {
 	t.Parallel()
 	storetest.RunOrders(t, func(t *testing.T, dir string) storetest.OrderStore { t.Helper(); return open(t, dir) })

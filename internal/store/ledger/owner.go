@@ -328,5 +328,6 @@ func adoptions() map[string]string {
 		"alerts":  "UPDATE alerts SET owner = ? WHERE owner = ?",
 		"entries": "UPDATE entries SET owner = ? WHERE owner = ?",
 		"cursors": "UPDATE cursors SET owner = ? WHERE owner = ?",
+		"records": "UPDATE states SET owner = ? WHERE owner = ? AND name >= 'kept ' AND name < 'kept!'",
 	}
 }

@@ -130,9 +130,9 @@ func (l *Ledger) OwnersWith(ctx context.Context, name, text string) ([]principal
 		"SELECT owner FROM states WHERE name = ? AND instr(value, ?) > 0 ORDER BY owner", name, text))
 }
 
-// States returns the named values of all owners, by owner and name.
+// States returns the named values of all owners, by owner and name, without what was reported of alerts and what owners keep.
 func (l *Ledger) States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) {
-	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states WHERE NOT (name >= 'alert ' AND name < 'alert!')")
+	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states WHERE NOT (name >= 'alert ' AND name < 'alert!') AND NOT (name >= 'kept ' AND name < 'kept!')")
 }
 
 // lastEntry finds the number of a journal's last entry.

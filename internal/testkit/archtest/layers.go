@@ -28,7 +28,7 @@ func floors() [][]room {
 			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate operate/rehearse", "operate/status", "operate/control"}},
 		},
-		{{"work", "what can be asked for, typed", []string{"work/hosting work/strategies", "work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
+		{{"work", "what can be asked for, typed", []string{"work/drawings work/hosting work/strategies", "work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
 		{{"store", "what survives a restart", []string{
 			"store/replica/audit store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",

@@ -47,12 +47,19 @@ type Account interface {
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
+// Saved finds the drawings that the caller's owner keeps on an instrument, newest first, and how many there are beyond
+// the most.
+type Saved interface {
+	Saved(ctx context.Context, caller principal.Caller, instrument market.Symbol, most int) (drawn []Drawing, more int, err error)
+}
+
 // Config holds what charts are made from.
 type Config struct {
 	Bars     BarSource
 	Renderer Renderer
 	Alerts   Alerts     // nil without trading
 	Account  Account    // nil without trading
+	Saved    Saved      // nil without trading
 	Turns    *Turns     // nil for turns of its own
 	States   *ta.States // of indicators; nil for its own
 	Log      *slog.Logger

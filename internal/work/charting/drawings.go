@@ -52,6 +52,7 @@ func DrawingKinds() []DrawingKind { return drawingKinds[:] }
 
 // Drawing is a drawing as the client described it.
 type Drawing struct {
+	ID            string // of one that is kept, "" for others
 	Kind          chart.DrawingKind
 	Field         string // such as drawings[2], for errors
 	Time, Time2   DrawnTime
@@ -79,7 +80,7 @@ func place(all []Drawing, shown *payload.Chart) ([]chart.Drawing, error) {
 	for i := range all {
 		d := &all[i]
 		c := chart.Drawing{Kind: d.Kind, Y: d.Price.InexactFloat64(), Y2: d.Price2.InexactFloat64(), Text: d.Text}
-		p := payload.Drawing{Type: drawingKinds[d.Kind].Name, T: d.Time.Unix, Y: c.Y, T2: d.Time2.Unix, Y2: c.Y2, Text: d.Text}
+		p := payload.Drawing{ID: d.ID, Type: drawingKinds[d.Kind].Name, T: d.Time.Unix, Y: c.Y, T2: d.Time2.Unix, Y2: c.Y2, Text: d.Text}
 		needs := drawingKinds[d.Kind].Needs
 		p.Timed, p.Second = slices.Contains(needs, "time"), slices.Contains(needs, "time2")
 		var err error

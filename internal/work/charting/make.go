@@ -31,6 +31,7 @@ type Drawn struct {
 	Theme                chart.Theme
 	Log                  bool // a logarithmic price axis
 	Drawings             []Drawing
+	Saved                bool   // with the drawings that are kept
 	Format               string // one of Formats, in any case
 }
 
@@ -57,6 +58,9 @@ func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (
 	}
 	shown, err := c.Chart(ctx, caller, q.Request)
 	if err != nil {
+		return made, err
+	}
+	if err := c.addSaved(ctx, caller, &q, shown); err != nil {
 		return made, err
 	}
 	drawings, err := place(q.Drawings, shown)
@@ -99,6 +103,16 @@ func series(shown *payload.Chart, spec *chart.Spec, looks bool) ([]byte, error) 
 		}
 		return json.Marshal(look)
 	})
+}
+
+// addSaved adds the drawings that are kept on the instrument, those that fit beside the drawings of the request.
+func (c *Charting) addSaved(ctx context.Context, caller principal.Caller, q *Drawn, shown *payload.Chart) error {
+	if !q.Saved || c.Saved == nil || caller.Scope < principal.Read || q.Symbol.IsZero() || shown.Source == payload.Sample {
+		return nil
+	}
+	saved, more, err := c.Saved.Saved(ctx, caller, shown.Instrument, chart.MaxDrawings-len(q.Drawings))
+	q.Drawings, shown.MoreDrawings = append(slices.Clip(q.Drawings), saved...), more
+	return err
 }
 
 // MaxAnswer bounds one answer, of any tool and of a page: its texts, pictures and structured content. The largest

@@ -52,7 +52,7 @@ func (a *Account) see() { a.change(func(s *State) { s.Seen++ }) }
 
 // Parts returns a as the parts behind the trading tools.
 func (a *Account) Parts() *tool.Trading {
-	return &tool.Trading{Mode: order.Paper, Orders: a, Positions: a, Account: a, Receipts: Receipts{}, Tradable: func(market.Symbol) bool { return true }, Alerts: accountAlerts{a}, Notifications: a, Subscriptions: a}
+	return &tool.Trading{Mode: order.Paper, Orders: a, Positions: a, Account: a, Receipts: Receipts{}, Tradable: func(market.Symbol) bool { return true }, Alerts: accountAlerts{a}, Notifications: a, Subscriptions: a, Drawings: Drawings()}
 }
 
 // Place keeps an order.

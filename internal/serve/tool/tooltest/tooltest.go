@@ -235,14 +235,14 @@ func (t *Trading) Subscription(context.Context, principal.Caller) (notify.Subscr
 
 // Parts returns t as the parts behind the trading tools.
 func (t *Trading) Parts() *tool.Trading {
-	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Receipts: Receipts{}, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Receipts: Receipts{}, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t, Drawings: Drawings()}
 }
 
 // Charts returns the charts over bars, with the marks of trading when it is not nil.
 func Charts(bars charting.BarSource, renderer charting.Renderer, trading *tool.Trading) *charting.Charting {
 	cfg := charting.Config{Bars: bars, Renderer: renderer, Log: slog.New(slog.DiscardHandler)}
 	if trading != nil {
-		cfg.Alerts, cfg.Account = trading.Alerts, trading.Positions
+		cfg.Alerts, cfg.Account, cfg.Saved = trading.Alerts, trading.Positions, trading.Drawings
 	}
 	return charting.New(cfg)
 }

@@ -96,6 +96,21 @@ type AlertStore interface {
 	Close() error
 }
 
+// KeptStore keeps records of owners that no account depends on, such as drawings.
+type KeptStore interface {
+	// Kept returns a record of an owner, nil where there is none.
+	Kept(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
+
+	// Keep changes a record of an owner. change gets what is kept, nil for nothing, and returns what to keep, which is
+	// JSON, or nil to remove it. It may be called again.
+	Keep(ctx context.Context, owner principal.Owner, name string, change func([]byte) ([]byte, error)) error
+
+	// AllKept returns the records of all owners, by owner and name.
+	AllKept(ctx context.Context) (map[principal.Owner]map[string][]byte, error)
+
+	Close() error
+}
+
 // StateStore keeps small values by owner and name that must survive a restart, such
 // as the guard's.
 type StateStore interface {

@@ -47,7 +47,12 @@ func (s *Store) ownerRows(ctx context.Context, owner principal.Owner) ([]ownerRo
 		return nil, err
 	}
 	reports, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.StateKind, conn.EncodeToken(string(owner)), ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
-		return ownerRow{m.Subject, "states", m.Data}, len(m.Data) > 0, nil
+		row := ownerRow{m.Subject, "states", m.Data}
+		kept, ok, err := s.readKept(m)
+		if ok {
+			row.data = kept.exported()
+		}
+		return row, len(m.Data) > 0, err
 	})
 	return slices.Concat(rows, cursors, reports), err
 }

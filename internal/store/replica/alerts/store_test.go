@@ -46,6 +46,15 @@ func TestStore_PassesTheAlertSuiteWithManyOwners(t *testing.T) {
 	})
 }
 
+func TestStore_KeepsRecordsOfOwners(t *testing.T) {
+	t.Parallel()
+	dirs := replicatest.NewDirs()
+	storetest.RunKept(t, func(t *testing.T, dir string) storetest.KeptStore {
+		t.Helper()
+		return replicatest.SuiteStore{Store: replicatest.OpenStore(t, replicatest.Lone(), dirs.Prefix(dir))}
+	})
+}
+
 // TestStore_LosesNothingWhenTheLeaderStops fires alerts from two replicas while the stream's leader
 // restarts.
 func TestStore_LosesNothingWhenTheLeaderStops(t *testing.T) {

@@ -33,6 +33,7 @@ func (e *encoder) compared(c *Chart, series bool) {
 
 // Drawing is a drawing that the client has requested, at bars and prices.
 type Drawing struct {
+	ID     string // of one that is kept, "" for others
 	Type   string
 	Timed  bool // it has X and T
 	X      int  // the bar, counted from the oldest; outside the bars it is extrapolated
@@ -59,6 +60,9 @@ func (e *encoder) drawings(c *Chart) {
 		e.int(name, t)
 	}
 	list(e, "drawings", c.Drawings, func(d Drawing) {
+		if d.ID != "" {
+			e.text("drawing_id", d.ID)
+		}
 		e.text("type", d.Type)
 		if d.Timed {
 			e.int("x", int64(d.X))
@@ -79,4 +83,7 @@ func (e *encoder) drawings(c *Chart) {
 		})
 		e.flag("shown", d.Shown)
 	})
+	if c.MoreDrawings > 0 {
+		e.int("more_drawings", int64(c.MoreDrawings))
+	}
 }

@@ -40,15 +40,16 @@ type Provenance struct {
 
 // Chart is bars and indicator results. Every result has exactly one entry per bar.
 type Chart struct {
-	Symbol     string        // as shown
-	Instrument market.Symbol // in the venue's spelling, with the venue; not shown
-	Interval   market.Interval
-	Bars       *market.Bars
-	Indicators []Indicator
-	Alerts     []Alert // the caller's, on the price of this symbol
-	Account    Account // the caller's, in this symbol
-	Compared   []Compared
-	Drawings   []Drawing
+	Symbol       string        // as shown
+	Instrument   market.Symbol // in the venue's spelling, with the venue; not shown
+	Interval     market.Interval
+	Bars         *market.Bars
+	Indicators   []Indicator
+	Alerts       []Alert // the caller's, on the price of this symbol
+	Account      Account // the caller's, in this symbol
+	Compared     []Compared
+	Drawings     []Drawing
+	MoreDrawings int // that are kept and had no room
 	Provenance
 }
 
