@@ -56,7 +56,7 @@ func (t *trading) consolePorts() console.Ports {
 	ports.Receivers = func() []console.Receiver { return source.Receivers(t.senders) }
 	ports.Firings = func() []console.Firing { return source.Firings(t.inbox, accountOwner) }
 	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
-	ports.Receipts = t.receipts
+	ports.Receipts, ports.Drawings = t.receipts, t.drawings()
 	ports.Audit = t.events
 	if t.strategies != nil {
 		ports.Strategies = strategies.Owner{Strategies: t.strategies, Subject: accountOwner}

@@ -44,6 +44,7 @@ type alertRow struct {
 	ID, Symbol, Condition, Note, Away, By string
 	Set, Expires                          time.Time
 	Fires                                 int
+	Grip                                  *grip  // nil for one that is not on a price
 	Idle                                  string // why nothing evaluates it
 	Aside                                 bool   // it can be resumed
 }
@@ -148,6 +149,7 @@ func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 	if !a.Condition.Type.OnPrice() {
 		return row
 	}
+	row.Grip = &grip{Kind: "alert", Price: a.Condition.Threshold.String(), Label: "Alert"}
 	row.Away = "–"
 	if away, ok := c.away(a); ok {
 		row.Away = f.Percent(away)
@@ -302,10 +304,9 @@ func (c *Console) setAlert(v *visit) (done, error) {
 	if !ok {
 		return done{}, fault.Field("when", v.r.PostFormValue("when"), "above, below or crosses")
 	}
-	text := strings.TrimSpace(v.r.PostFormValue("price"))
-	price, err := decimal.NewFromString(text)
-	if err != nil || !price.IsPositive() || len(text) > 30 {
-		return done{}, fault.Field("price", text, "a number above 0, written with a point, such as 47000.5")
+	price, err := readPrice("price", v.r.PostFormValue("price"))
+	if err != nil {
+		return done{}, err
 	}
 	want := alert.Alert{Symbol: symbol, Condition: alert.Condition{Type: kind, Threshold: price}, Note: fault.Clean(v.r.PostFormValue("note"), maxReason)}
 	set, err := c.cfg.Alerts.Set(v.ctx(), v.caller(), want)

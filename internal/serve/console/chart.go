@@ -63,6 +63,10 @@ type chartData struct {
 	Choices                            []chartChoice
 	Chosen                             int // of Choices
 
+	Tools []drawTool // of the toolbar
+	Draws bool       // drawings are kept
+	Drawn []drawnRow
+
 	Last, Day, DayClass string  // the price, and how it moved since the day before
 	Before              float64 // close of the day before; 0 if unknown
 }
@@ -111,6 +115,8 @@ func (c *Console) chartData(v *visit) (any, error) {
 	d.Name = symbol.Name
 	c.addDay(v, &d, symbol)
 	c.addAccount(v, &d, symbol)
+	c.addDrawings(v, &d, symbol)
+	d.Tools = drawTools()
 	return d, nil
 }
 
@@ -194,7 +200,9 @@ func (c *Console) addAccount(v *visit, d *chartData, symbol market.Symbol) {
 		}
 		for _, o := range all {
 			if same(o.Symbol) {
-				d.addOrder(o, newOrderRow(o, f, held.prices()), f)
+				row := newOrderRow(o, f, held.prices())
+				row.Grip = gripOf(o, d.Position, f)
+				d.addOrder(o, row, f)
 			}
 		}
 	}
@@ -283,7 +291,7 @@ func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Draw
 		q.Bars = n
 	}
 	if picture {
-		q.Format, q.Bars = charting.PNG, 160
+		q.Format, q.Bars, q.Saved = charting.PNG, 160, true
 		themes, theme := []string{"dark", "light"}, cmp.Or(values.Get("theme"), "dark")
 		switch slices.IndexFunc(themes, func(t string) bool { return strings.EqualFold(t, theme) }) {
 		case 0:

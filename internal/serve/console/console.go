@@ -193,8 +193,12 @@ func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// fail shows an error as a page.
+// fail shows an error as a page, or as JSON to a script that changes something.
 func (c *Console) fail(v *visit, err error) {
+	if v.wantsJSON() {
+		c.failJSON(v, err)
+		return
+	}
 	v.status = statusOf(err)
 	title := "Not possible"
 	if v.status == http.StatusNotFound {

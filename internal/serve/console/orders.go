@@ -74,6 +74,7 @@ type orderRow struct {
 	Leg     bool
 	Pending bool
 	Open    bool
+	Grip    *grip // of a level on the chart; nil for none
 }
 
 func (c *Console) ordersData(v *visit) (any, error) {

@@ -69,6 +69,8 @@ func acts() []act {
 	return slices.Concat(
 		haltActs(),
 		orderActs(),
+		moveActs(),
+		drawingActs(),
 		approvalActs(),
 		alertActs(),
 		scriptActs(),
@@ -92,6 +94,7 @@ func handlers() []handler {
 		{"/orders/{id}/receipt.json", (*Console).saveReceipt},
 		{"/chart.json", (*Console).serveChart},
 		{"/chart.png", (*Console).serveChart},
+		{drawingsPath, (*Console).serveDrawings},
 		{"/backtests/{id}/picture.png", (*Console).serveBacktestPicture},
 		{"/backtests/{id}/report.html", (*Console).saveBacktest},
 	}

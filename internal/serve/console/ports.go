@@ -34,6 +34,7 @@ type Ports struct {
 	// Receipts makes receipts of orders; nil for none.
 	Receipts   Receipts
 	Charts     Charts
+	Drawings   Drawings
 	Market     Market
 	Scripts    Scripts
 	Reports    Reports
@@ -125,6 +126,8 @@ type Account interface {
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
 	Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
+	// Place places an order as it does for any client.
+	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
 
 	Pending(ctx context.Context) ([]order.Order, error)
 	Review(ctx context.Context, id string) (guard.Review, error)

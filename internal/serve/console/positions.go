@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -31,6 +32,7 @@ type positionRow struct {
 	Unguarded  decimal.Decimal // without a stop
 	Day        *spark          // the last 24 hours; nil if they are unknown
 	Stake      *stakeRow       // nil without a margin
+	Opened     time.Time       // zero if unknown
 }
 
 // positions reads the open positions with their prices.
@@ -47,7 +49,7 @@ func (c *Console) positions(v *visit) (positions, error) {
 }
 
 func newPositionRow(p order.PricedPosition) positionRow {
-	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.Quantity, Last: p.Quote.Last}
+	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.Quantity, Last: p.Quote.Last, Opened: p.Opened}
 	row.Average, _ = p.Average()
 	row.Stake = newStakeRow(p)
 	row.Plan = slices.DeleteFunc(slices.Clone(p.Plan), func(l order.Line) bool { return !l.Quantity.IsPositive() })

@@ -27,6 +27,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/console"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/scripts"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
@@ -322,7 +323,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock, Confirm: s.confirmed,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Receipts: safe{}, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, Strategies: s.plays, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Receipts: safe{}, Charts: charts{}, Drawings: tooltest.Drawings(), Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, Strategies: s.plays, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
 	})
 	if err != nil {
 		tb.Fatal(err)

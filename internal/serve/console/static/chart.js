@@ -2,6 +2,7 @@
 // script the page shows the server's picture.
 import { describe, number, percent, priceDigits, style, wall, zoneName } from './figures.mjs'
 import { View } from './chart.mjs'
+import { work } from './work.mjs'
 
 const $ = (s) => document.querySelector(s)
 const root = document.documentElement
@@ -37,6 +38,8 @@ const say = (text, bad = false) => {
   $('#c-note').classList.toggle('bad', bad)
 }
 
+const speak = (text) => { $('#c-spoken').textContent = text }
+
 const showLast = () => {
   const bar = series.bars.at(-1)
   $('#c-last').textContent = number(bar.c, priceDigits(series.bars))
@@ -64,9 +67,11 @@ const draw = (now) => {
   $('#picture').hidden = true
   element.hidden = false
   for (const s of ['#credit', '.layers']) $(s).hidden = false
-  view ??= new View(element, library, 'dark', { pick, describe: (text) => { $('#c-spoken').textContent = text } })
+  const first = !view
+  view ??= new View(element, library, 'dark', { pick, describe: speak })
   view.setTheme(...theme())
   view.setSeries(series)
+  if (first && view.addOverlay && series.source !== 'sample') work(view, { symbol: element.dataset.symbol, say, speak })
   element.setAttribute('aria-label', `${series.bars.length} bars. ${describe(series, series.bars.length - 1)}. Arrow keys move over the bars, Enter picks a price.`)
   showLast()
   say(view.left.length ? `Not drawn, because there are too many panes: ${view.left.join(', ')}.` : series.source === 'sample' ? 'Sample data, not a real market.' : '')

@@ -153,6 +153,8 @@ const refresh = async () => {
   const again = refreshing === 2
   setTimeout(() => { refreshing = 0; if (again) refresh() }, 400)
 }
+// Something was done without leaving the page: its parts are fetched again.
+document.addEventListener('acted', (e) => { toast(e.detail); refresh() })
 const connect = () => {
   if (source || !topics.size || document.hidden) return
   source = new EventSource('/console/events')
