@@ -19,7 +19,6 @@ import (
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
-	"candela/lib/ta"
 )
 
 func hasCharts(p Ports) bool { return p.Charts != nil }
@@ -59,9 +58,10 @@ type chartData struct {
 	Asks, Open, Fills                  []orderRow
 	Alerts                             []alertRow
 	Problem                            string
-	Known                              []Known // symbols to choose from
-	Choices                            []chartChoice
-	Chosen                             int // of Choices
+	Known                              []Known       // symbols to choose from
+	Choices                            []chartChoice // that are drawn
+	Groups                             []choiceGroup // of the others
+	Chosen                             int           // of Choices
 
 	Tools []drawTool // of the toolbar
 	Draws bool       // drawings are kept
@@ -69,12 +69,6 @@ type chartData struct {
 
 	Last, Day, DayClass string  // the price, and how it moved since the day before
 	Before              float64 // close of the day before; 0 if unknown
-}
-
-// chartChoice is an indicator that can be drawn.
-type chartChoice struct {
-	Name, Label string
-	Chosen      bool
 }
 
 type chartInterval struct {
@@ -140,26 +134,13 @@ func (c *Console) addDay(v *visit, d *chartData, symbol market.Symbol) {
 // form.
 func chosenIndicators(q url.Values) string {
 	if q.Has("chosen") {
-		return strings.Join(q["indicator"], ",")
+		names := slices.Clone(q["indicator"])
+		for i := range names[:min(len(names), charting.MaxIndicators)] {
+			names[i] = withSettings(names[i], q)
+		}
+		return strings.Join(names, ",")
 	}
 	return cmp.Or(q.Get("indicators"), chartIndicators)
-}
-
-// addChoices lists the indicators: those that are drawn first, with whatever parameters they
-// have, then the others by name.
-func (d *chartData) addChoices() {
-	rest := ta.Names()
-	slices.Sort(rest)
-	for name := range strings.SplitSeq(d.Indicators, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			d.Choices = append(d.Choices, chartChoice{Name: name, Label: strings.ReplaceAll(name, "_", " "), Chosen: true})
-			rest = slices.DeleteFunc(rest, func(n string) bool { return n == name })
-		}
-	}
-	d.Chosen = len(d.Choices)
-	for _, name := range rest {
-		d.Choices = append(d.Choices, chartChoice{Name: name, Label: strings.ReplaceAll(name, "_", " ")})
-	}
 }
 
 // firstSymbol is what the page shows without a symbol: what is held, ordered or waited for.
@@ -278,13 +259,7 @@ func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Draw
 	if q.Interval, err = market.ParseInterval(cmp.Or(values.Get("interval"), "1h")); err != nil {
 		return q, err
 	}
-	var names []string
-	for name := range strings.SplitSeq(values.Get("indicators"), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	if q.Indicators, err = charts.Indicators(names); err != nil {
+	if q.Indicators, err = charts.Indicators(splitIndicators(values.Get("indicators"))); err != nil {
 		return q, err
 	}
 	if n, wrong := strconv.Atoi(values.Get("bars")); wrong == nil {

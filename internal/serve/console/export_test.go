@@ -1,5 +1,7 @@
 package console
 
+import "strings"
+
 // ActPaths returns the paths of everything that the owner can do.
 func ActPaths() []string {
 	var all []string
@@ -37,4 +39,16 @@ func (c *Console) Streams() int {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	return len(c.hub.all)
+}
+
+// WithUsualSettings writes all settings of an indicator into its name.
+func WithUsualSettings(name string) string {
+	var values []string
+	for _, s := range settings(name) {
+		values = append(values, s.Value)
+	}
+	if values == nil {
+		return name
+	}
+	return name + "(" + strings.Join(values, ",") + ")"
 }

@@ -118,6 +118,24 @@ document.addEventListener('visibilitychange', follow)
 document.addEventListener('price', (e) => {
   if (element.dataset.symbol.endsWith(e.detail.symbol.split(':').at(-1)) && Date.now() - last > 1000) follow()
 })
+// The indicators are searched by their names and by what they show.
+const finder = $('#c-find')
+if (finder) {
+  const choices = [...document.querySelectorAll('.boxes .ind')]
+  $('[data-find]').hidden = false
+  finder.addEventListener('input', () => {
+    const words = finder.value.toLowerCase().split(/[\s_]+/).filter(Boolean)
+    for (const c of choices) c.hidden = !words.every((w) => c.textContent.toLowerCase().includes(w) || c.querySelector('input').value.includes(w))
+    for (const g of document.querySelectorAll('.boxes [role=group]')) g.hidden = !g.querySelector('.ind:not([hidden])')
+    $('#c-found').textContent = words.length ? `${choices.filter((c) => !c.hidden).length} of ${choices.length}` : ''
+  })
+  finder.addEventListener('keydown', (e) => {
+    if (e.key !== 'Enter') return
+    e.preventDefault() // the best match is added, not the form sent
+    const first = choices.find((c) => !c.hidden && finder.value)
+    if (first) first.querySelector('input').click()
+  })
+}
 // A symbol that is chosen from the list is shown at once.
 $('#c-symbol')?.addEventListener('change', (e) => e.target.form.requestSubmit())
 if (library) $('.cform > button').hidden = true

@@ -150,11 +150,11 @@ const refresh = async () => {
     body.classList.toggle('halted', halted)
     document.dispatchEvent(new Event('refreshed'))
   } else if (answer?.redirected) location.reload()
-  const again = refreshing === 2
-  setTimeout(() => { refreshing = 0; if (again) refresh() }, 400)
+  // What comes within the pause is not lost.
+  setTimeout(() => { const again = refreshing === 2; refreshing = 0; if (again) refresh() }, 400)
 }
 // Something was done without leaving the page: its parts are fetched again.
-document.addEventListener('acted', (e) => { toast(e.detail); refresh() })
+document.addEventListener('acted', (e) => { if (e.detail) toast(e.detail); refresh() })
 const connect = () => {
   if (source || !topics.size || document.hidden) return
   source = new EventSource('/console/events')

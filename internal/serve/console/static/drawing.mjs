@@ -217,7 +217,9 @@ export class Drawings {
     const line = (a, b, c, e) => { ctx.beginPath(); ctx.moveTo(a, b); ctx.lineTo(c, e); ctx.stroke() }
     const label = (text, x, y) => {
       if (!text) return
-      const wide = ctx.measureText(text).width, left = Math.max(4, Math.min(x, place.width - wide - 6))
+      const wide = ctx.measureText(text).width
+      if (x + wide < 0 || x > place.width) return // with its drawing
+      const left = Math.max(4, Math.min(x, place.width - wide - 6))
       ctx.fillStyle = alpha(colors.ground, 0.85)
       ctx.fillRect(left - 3, y - 12, wide + 6, 16)
       ctx.fillStyle = color

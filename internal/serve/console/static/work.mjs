@@ -15,7 +15,8 @@ export function work(view, { symbol, say, speak }) {
 
 const colors = () => {
   const css = getComputedStyle(document.documentElement)
-  const of = (name, otherwise) => css.getPropertyValue(name).trim() || otherwise
+  // A short colour gets six digits, so that an opacity can follow.
+  const of = (name, otherwise) => (css.getPropertyValue(name).trim() || otherwise).replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3')
   return { own: of('--accent-text', '#6ea8fe'), agent: of('--warn', '#f2c94c'), ground: of('--bg', '#131722'), up: of('--up', '#26a69a'), down: of('--down', '#ef5350'), text: of('--text', '#d1d4dc') }
 }
 
@@ -105,6 +106,7 @@ class Tools {
       return null
     }
     this.#show(body)
+    document.dispatchEvent(new CustomEvent('acted', { detail: '' })) // the list beside the chart has it, too
     return body
   }
 
@@ -327,20 +329,28 @@ class Grips {
       g.button.style.top = `${top}px`
       g.button.style.right = `${Math.max(0, this.view.element.clientWidth - place.width) + 1}px`
     }
+    for (const g of this.all) if (g.kind === 'stop' && g !== this.moving && !g.button.hidden) this.#line(ctx, place, g, c, [6, 4])
     const g = this.moving
     if (!g) return
+    this.#line(ctx, place, g, c, [])
     const y = place.yOf(g.price)
     if (y === null) return
-    ctx.save()
-    Object.assign(ctx, { strokeStyle: g.kind === 'target' ? c.up : g.kind === 'stop' ? c.down : c.agent, lineWidth: 1.5 })
-    ctx.beginPath()
-    ctx.moveTo(0, y)
-    ctx.lineTo(place.width, y)
-    ctx.stroke()
-    ctx.restore()
     if (this.card.hidden || matchMedia('(max-width:760px)').matches) return
     const high = this.card.offsetHeight
     this.card.style.top = `${y + 24 + high < place.height ? y + 24 : Math.max(8, y - 24 - high)}px`
+  }
+
+  #line(ctx, place, g, c, dash) {
+    const y = place.yOf(g.price)
+    if (y === null) return
+    ctx.save()
+    Object.assign(ctx, { strokeStyle: g.kind === 'target' ? c.up : g.kind === 'stop' ? c.down : c.agent, lineWidth: 1 })
+    ctx.setLineDash(dash)
+    ctx.beginPath()
+    ctx.moveTo(0, Math.round(y) + 0.5)
+    ctx.lineTo(place.width, Math.round(y) + 0.5)
+    ctx.stroke()
+    ctx.restore()
   }
 
   // #band fills the part that is lost at the stop, and the one that is earned at the target.
