@@ -118,6 +118,10 @@ type strategyData struct {
 	Asked  time.Time
 	Began  time.Time
 	Wanted []strategies.Intent
+	Trust  *trust // of a proposal whose back-test is kept
+	Asks   string // what it asked the venue for in its back-test
+	Flags  string // of the honesty of its back-test
+	Newest time.Time
 }
 
 // driftData is the sum from the model to the account, with a drawing of each step.
@@ -180,9 +184,14 @@ func (c *Console) strategyData(v *visit) (any, error) {
 	}
 	d := strategyData{strategyRow: strategyRowOf(&one.View), Shown: one, Acts: openActs(&one), Detail: fault.Clean(one.View.Detail, 500), Asked: one.ProposedAt, Began: one.StartedAt}
 	d.Wanted = one.Recent[:min(len(one.Recent), maxIntents)]
+	d.Asks, d.Flags = asks(&one.Needs), flagged(one.Flags)
+	d.Newest, _ = time.Parse(time.RFC3339, one.Through) // none before the first bar
 	if c.cfg.Reports != nil && one.Report != "" {
 		if found, ok := c.cfg.Reports.Report(v.caller(), one.Report); ok && found.Curve != nil {
 			d.Report = Root + "/backtests/" + url.PathEscape(one.Report)
+			if one.State == strategies.StateProposed {
+				d.Trust = newTrust(found)
+			}
 		}
 	}
 	if !one.StartedAt.IsZero() {
@@ -201,7 +210,7 @@ func openActs(one *strategies.Shown) []strategyAct {
 	case strategies.StateProposed:
 		return []strategyAct{start, decline}
 	case strategies.StateRunning:
-		if len(one.Gates) > 0 && !slices.ContainsFunc(one.Gates, func(g strategies.Gate) bool { return !g.Met && !g.Waive }) {
+		if len(one.Gates) > 0 && !slices.ContainsFunc(one.Gates, func(g strategies.Gate) bool { return g.Open() && !g.Waive }) {
 			return []strategyAct{{"promote", "Promote", "primary"}, pause, stop}
 		}
 		return []strategyAct{pause, stop}
@@ -336,7 +345,7 @@ func (c *Console) describe(v *visit, f *form, name string, one *strategies.Shown
 func openGates(all []strategies.Gate) string {
 	var open []string
 	for _, g := range all {
-		if !g.Met {
+		if g.Open() {
 			open = append(open, g.Name)
 		}
 	}

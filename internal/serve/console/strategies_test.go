@@ -43,12 +43,12 @@ func (p *plays) ShowOwn(ctx context.Context, id string) (one strategies.Shown, e
 		return one, fault.New(fault.NotFound, "strategy_not_found", "no strategy has the id or the name %q", id)
 	}
 	one.View = all[i]
-	one.Record = deploy.Record{ProposedBy: "Claude", ProposedAt: noon(), Note: "it </script> worked"}
+	one.Record = deploy.Record{ProposedBy: "Claude", ProposedAt: noon(), Note: "it </script> worked", Report: "2f00", Needs: deploy.Needs{Entries: 12, Closes: 9}, Flags: []string{"few_trades"}}
 	one.Terms = strategies.Terms{Account: deploy.Account{Capital: dec("5000"), FeeBps: dec("10"), SlipBps: dec("5")}}
 	if one.State == "running" {
 		one.StartedAt, one.StartedBy, one.Limits.Cap = noon(), "candela strategies", dec("500")
 		one.Book = &strategies.Book{Quantity: dec("0.4"), Average: dec("2001.6"), Net: dec("-13.4")}
-		one.Gates = []strategies.Gate{{Name: "proven", Met: true, Needs: "30 closed trades"}, {Name: "few_trades", Needs: "no such flag", Waive: true}}
+		one.Gates = []strategies.Gate{{Name: "proven", Met: true, Needs: "30 closed trades"}, {Name: "few_trades", Needs: "no such flag", Waive: true}, {Name: "quiet", Needs: "no pause", Money: true}}
 		one.Recent = []strategies.Intent{{Bar: "2026-11-12T11:45:00Z", Intent: deploy.Intent{Kind: deploy.EntryKind, ID: "L", Quantity: dec("0.5"), StopLoss: dec("1960")}}}
 	}
 	return one, nil
@@ -87,8 +87,8 @@ func TestStrategies_AreShownWithTheirDrift(t *testing.T) {
 		t.Error("the proposal does not come first")
 	}
 	shows(t, b, "/console/strategies/run1", "From the model to the account", "partial", "\u22123.70", "&#43;13.75", "costlier", "1,960", "/console/strategies/run1/stop", "by candela strategies", "M82 12H", `d="M0,119.`, "&#43;18.49",
-		"Before it trades on the account of the broker", "30 closed trades", "open; may be accepted", "/console/strategies/run1/promote")
-	shows(t, b, "/console/strategies/new1", "/console/strategies/new1/start", "it &lt;/script&gt; worked", "Nothing yet")
+		"Before it trades on the account of the broker", "30 closed trades", "open; may be accepted", "open; for real money only", "/console/strategies/run1/promote")
+	shows(t, b, "/console/strategies/new1", "/console/strategies/new1/start", "it &lt;/script&gt; worked", "How far to trust the back-test", "few &lt;trades&gt;", "112 trades over 500 bars", "12 entries at the market, 9 exits at the market", "few trades</span>", `aria-label="Equity over the back-test"`)
 	if r := b.get("/console/strategies/none"); r.status != http.StatusNotFound {
 		t.Errorf("an unknown one: %d", r.status)
 	}

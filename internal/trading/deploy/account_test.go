@@ -55,6 +55,8 @@ type account struct {
 	open  func() broker.Broker // opens the broker of the next desk
 	set   func(price decimal.Decimal)
 	paper *paper.Broker // nil elsewhere
+
+	leverage int64 // of a perpetual future
 }
 
 // unlimited is a policy that lets a strategy trade whatever its model does.
@@ -156,6 +158,9 @@ func (a *account) start() {
 	policy, at := unlimited(), a.open()
 	if a.paper == nil {
 		policy.PriceBandPct = guard.Limit{Value: decimal.NewFromInt(20)} // from which the limit of an entry with legs follows
+	}
+	if a.leverage > 0 {
+		policy.AllowShort, policy.MaxLeverage = true, guard.Limit{Value: decimal.NewFromInt(a.leverage)}
 	}
 	a.Desk = desk.New(desk.Config{
 		Owner: owner, Broker: at, Store: a.store, Market: a.prices, Policy: policy, Simulated: a.paper != nil, AssetBalances: a.symbol.Venue != "alpaca" && a.paper == nil,

@@ -20,7 +20,6 @@ import (
 	"candela/internal/testkit/exportedtest"
 	"candela/internal/testkit/longtest"
 	"candela/internal/testkit/pagetest"
-	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/deploy"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
@@ -36,23 +35,27 @@ var update = flag.Bool("update", false, "write its part of docs/strategy-parity.
 const shortBar = 60
 
 // exportedPrograms compiles scripts of the archive for an account that counts as the paper account does.
-type exportedPrograms struct{}
+type exportedPrograms struct{ lists *asListed } // of a perpetual future; nil on spot
 
-func (exportedPrograms) Program(_ context.Context, _ principal.Owner, t *deploy.Terms) (deploy.Made, error) {
+func (p exportedPrograms) Program(_ context.Context, _ principal.Owner, t *deploy.Terms) (deploy.Made, error) {
 	checked, found := pine.Check(t.Program.Script, nil)
 	if checked == nil {
 		return deploy.Made{}, fmt.Errorf("%v", found)
 	}
-	return deploy.Made{
-		Program: &backtest.Script{
-			Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
-			Env: eval.Env{
-				Interval: t.Interval, Limits: eval.Limits{BarSteps: 2_000_000, Memory: 64 << 20, Instances: 20_000},
-				Symbol: eval.Symbol{Ticker: "ETHUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "ETH", Tick: 0.01},
-			},
-			Adjust: func(c *simulate.Config) { c.Capital = t.Capital.InexactFloat64() },
+	script := &backtest.Script{
+		Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
+		Env: eval.Env{
+			Interval: t.Interval, Limits: eval.Limits{BarSteps: 2_000_000, Memory: 64 << 20, Instances: 20_000},
+			Symbol: eval.Symbol{Ticker: "ETHUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "ETH", Tick: 0.01},
 		},
-		Tick: t.Tick, Step: t.Step, Closes: func(open int64) time.Time { return time.Unix(open+shortBar, 0) },
+		Adjust: func(c *simulate.Config) { c.Capital = t.Capital.InexactFloat64() },
+	}
+	var program backtest.Program = script
+	if p.lists != nil {
+		program = p.lists.program(script)
+	}
+	return deploy.Made{
+		Program: program, Tick: t.Tick, Step: t.Step, Closes: func(open int64) time.Time { return time.Unix(open+shortBar, 0) },
 	}, nil
 }
 
@@ -70,6 +73,8 @@ type runs struct {
 	steps               map[string]int // strategies with the step
 	same                int            // strategies without any
 	denied              denials
+	name                string // of the strategy that runs
+	lists               *lists // of the strategies that run on a perpetual future; nil on spot
 }
 
 // denials counts why orders of strategies were not taken, by the rule or the code that stands at the beginning of an error.
@@ -128,21 +133,31 @@ func moved(bars []market.Bar, closed int) []market.Bar {
 func (y *runs) add(t *testing.T, s *exportedtest.Strategy, bars []market.Bar) {
 	t.Helper()
 	const begun = 200
+	y.name = s.Name
 	a := openAccount(t)
+	if y.lists != nil {
+		a.stop()
+		a = openPerpetual(t)
+	}
 	defer a.stop()
 	j, v := newJournals(), &venue{bars: moved(bars, begun), closed: begun}
 	time.Sleep(time.Until(time.Unix(v.bars[begun-1].T+shortBar, 0)))
 	a.price(v.bars[begun].O)
 	time.Sleep(2 * time.Second)
 	cfg := config(j, v, time.Now)
-	cfg.Brokers, cfg.Programs, cfg.Log = onPaper(a.Desk), exportedPrograms{}, slog.New(y.denied)
+	cfg.Brokers, cfg.Programs, cfg.Log = onPaper(a.Desk), exportedPrograms{listed(y.lists, s, bars, v.bars)}, slog.New(y.denied)
 	p := startWith(t, cfg)
 	defer p.kill()
 	terms := termsOf(v, 0)
-	terms.Program.Script, terms.Symbol, terms.Interval, terms.LongOnly = s.Source, papertest.BTCUSDT().Symbol, market.Minute1, true
+	terms.Program.Script, terms.Symbol, terms.Interval, terms.LongOnly = s.Source, a.symbol, market.Minute1, y.lists == nil
+	most := decimal.NewFromInt(90_000)
+	if y.lists != nil {
+		terms.Step, terms.FeeBps, terms.SlipBps, terms.Leverage = decimal.New(1, -4), decimal.Zero, decimal.Zero, decimal.NewFromInt(perpetualLeverage)
+		most = decimal.NewFromInt(1_000_000_000)
+	}
 	d, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "x", Terms: terms})
 	if err == nil {
-		d, err = p.Start(t.Context(), "owner", d.ID, deploy.Paper, &deploy.Limits{Cap: decimal.NewFromInt(90_000)})
+		d, err = p.Start(t.Context(), "owner", d.ID, deploy.Paper, &deploy.Limits{Cap: most})
 	}
 	if err != nil || d.State != deploy.Running {
 		y.refused[whyNot(&d, err)]++
@@ -156,6 +171,9 @@ func (y *runs) add(t *testing.T, s *exportedtest.Strategy, bars []market.Bar) {
 		}
 	}
 	y.compare(t, a, p, d.ID)
+	if y.lists != nil {
+		y.lists.compare(t, s, a, bars, v.bars, begun)
+	}
 }
 
 func whyNot(d *deploy.Deployment, err error) string {
@@ -192,8 +210,8 @@ func (y *runs) bar(t *testing.T, a *account, p *process, v *venue, d *deploy.Dep
 		t.Fatal(err)
 	}
 	switch target := now.Model.Target; {
-	case has.IsNegative() || has.GreaterThan(target):
-		t.Fatalf("bar %d: the book has %s, the model %s", i, has, target)
+	case has.Sign() == -target.Sign() && !has.IsZero() || has.Abs().GreaterThan(target.Abs()):
+		t.Fatalf("%s, bar %d: the book has %s, the model %s", y.name, i, has, target)
 	case has.Equal(target):
 		y.equal++
 	default:

@@ -338,7 +338,7 @@ func (h *hand) entry(w *want, opens decimal.Decimal) order.Request {
 	}
 	if w.Market() {
 		r.NotAfter = h.closes(h.bar.T).Add(h.lateLimit()).UTC().Truncate(time.Second)
-		r.Quantity = h.model.affordable(w, opens)
+		r.Quantity = h.model.affordable(w, opens, h.perpetual())
 	}
 	up := decimal.NewFromInt(w.Side.Sign())
 	r.Protect = order.Protection{

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -89,6 +90,8 @@ func (p *minutePrograms) Program(_ context.Context, _ principal.Owner, t *deploy
 
 // history is a random history of strategies on one account: the venue fails, is silent, repeats and delays what it says,
 // fills orders in part, and the process is killed; the owner trades by hand beside them.
+var oneHistory = flag.Uint64("history", 0, "run the history of this seed, which a failure printed")
+
 type history struct {
 	*account
 	random  *rand.Rand
@@ -100,9 +103,10 @@ type history struct {
 	cfg     deploy.Config
 	p       *process
 	ids     []string
-	had     map[string]decimal.Decimal // by a strategy at the close before
+	had     map[string]decimal.Decimal // by a strategy at the close before, with what its open entries may bring
 	old     []order.Report             // as the venue had them once
 	silent  bool
+	failing bool      // a request fails, now or later
 	trouble time.Time // until which a request may have failed
 	seen    *histories
 }
@@ -151,6 +155,9 @@ func TestHistories_BookFollowsTheModel(t *testing.T) {
 			break // what ran is in the log
 		}
 		seed := longtest.Seed()<<20 + uint64(n)
+		if *oneHistory != 0 {
+			seed = *oneHistory
+		}
 		synctest.Test(t, func(t *testing.T) { runHistory(t, seed, made, seen) })
 		if t.Failed() {
 			break
@@ -202,7 +209,8 @@ func (h *history) opened(t *testing.T) {
 	}
 	h.account = &account{
 		t: t, prices: &desktest.Market{}, store: desktest.NewStore(), step: decimal.New(1, -5), stage: deploy.Live, least: decimal.NewFromInt(5),
-		symbol: brokertest.MemorySymbol(), open: func() broker.Broker { return h.at }, set: h.at.SetPrice,
+		symbol: brokertest.MemorySymbol(), open: func() broker.Broker { return h.at },
+		set: func(price decimal.Decimal) { h.at.SetPrice(price); _, _ = h.at.Holdings(t.Context()) }, // what is late arrives when somebody asks
 	}
 	h.price(100)
 	h.start()
@@ -303,12 +311,17 @@ func (h *history) bar(i int, trouble bool) {
 		h.revive()
 	}
 	h.compare(i)
+	if h.failing { // what has met no request is over
+		h.failing = false
+		h.at.Calm()
+		h.troubled()
+	}
 }
 
 // compare holds the books beside their models.
 func (h *history) compare(i int) {
 	h.t.Helper()
-	excused := h.silent || h.halted() || time.Now().Before(h.trouble)
+	excused := h.silent || h.failing || h.halted() || time.Now().Before(h.trouble)
 	for _, id := range h.ids {
 		d, err := h.p.Synced(h.t.Context(), id)
 		if err != nil || h.through.dead.Load() { // killed this moment
@@ -328,13 +341,13 @@ func (h *history) compare(i int) {
 			h.t.Fatal(err)
 		}
 		most := d.Model.Target
-		if rest := has.Sub(most); rest.IsPositive() && rest.Mul(decimal.NewFromFloat(h.bars.bars[i].C)).LessThan(h.least) {
-			most = has // the venue does not let it sell so little
+		if rest := has.Sub(most); rest.IsPositive() && rest.Mul(decimal.NewFromFloat(h.bars.bars[i].C*0.95)).LessThan(h.least) {
+			most = has // the venue does not let it sell so little, or did not at a price before
 		}
 		h.seen.closes++
 		switch above := has.GreaterThan(most); {
 		case has.IsNegative() || above && (!excused || has.GreaterThan(h.had[id])):
-			h.t.Errorf("bar %d: the book of %s has %s, had %s, and the model %s", i, id, has, h.had[id], d.Model.Target)
+			h.t.Errorf("bar %d: the book of %s has %s, might have had %s, and the model %s", i, id, has, h.had[id], d.Model.Target)
 		case above:
 			h.seen.excused++
 		case has.LessThan(d.Model.Target):
@@ -344,6 +357,11 @@ func (h *history) compare(i int) {
 			h.seen.held++
 		}
 		h.had[id] = has
+		for _, o := range h.store.Book(owner).Open() {
+			if o.Deployment == id && !o.ReduceOnly && o.Parent == "" {
+				h.had[id] = h.had[id].Add(o.Quantity.Sub(o.Filled))
+			}
+		}
 	}
 	if !excused {
 		h.add(i)

@@ -70,7 +70,7 @@ func (h *history) fault() {
 		h.note("%v %v %v %v", f.Fate, f.Done, f.Passing, f.Late)
 		h.at.Fail(f)
 	}
-	h.troubled()
+	h.failing = true
 }
 
 // silence lets the venue answer no question and report nothing, or answer again.
@@ -91,7 +91,6 @@ func (h *history) calm() {
 		h.troubled()
 	}
 	h.silent = false
-	h.at.Calm()
 	h.goOn()
 }
 

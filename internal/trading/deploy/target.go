@@ -93,11 +93,12 @@ func (m *Model) protection() order.Protection {
 	return p
 }
 
-// affordable cuts what an entry at the market opens to what the account of the model can pay.
-func (m *Model) affordable(w *want, opens decimal.Decimal) decimal.Decimal {
+// affordable cuts what an entry at the market opens to what the account of the model can pay, once all is closed that the
+// model closes before.
+func (m *Model) affordable(w *want, opens decimal.Decimal, perpetual bool) decimal.Decimal {
 	side := simulate.Long
 	if w.Side == order.Sell {
 		side = simulate.Short
 	}
-	return decimal.Min(opens, m.exact.quantityOf(m.live.Account().Affordable(side, opens.InexactFloat64(), w.Closes.IsPositive())))
+	return decimal.Min(opens, m.exact.quantityOf(m.live.Account().Affordable(side, opens.InexactFloat64(), m.live.Account().Position() != 0 && m.keeps(perpetual).IsZero())))
 }

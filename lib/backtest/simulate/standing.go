@@ -11,7 +11,7 @@ type Standing struct {
 	Trade    int    // of an exit, the number of the trade that it closes; 0 while it waits for its entry
 	Side     Side
 	Quantity float64 // of an exit that waits for its entry, what it names itself, else NaN
-	Closes   float64 // how much of Quantity closes what is held against it
+	Closes   float64 // how much of Quantity closes what is held against it; of an order at the market, what none before it closes
 	Limit    float64 // NaN for none
 	Stop     float64 // NaN for none
 	Trails   bool    // the stop moves with the price, once that is far enough where there is no stop yet
@@ -45,8 +45,10 @@ func (k StandingKind) String() string {
 // of the next bar: what the cash or the margin does not cover there is cut then.
 func (a *Account) Standing() []Standing {
 	var all []Standing
+	closed := 0.0 // by the orders at the market so far
 	if a.risk.leaving && a.size != 0 {
 		held := math.Abs(a.size)
+		closed = held
 		all = append(all, Standing{Kind: StandingClose, ID: leavingText, Side: a.against(), Quantity: held, Closes: held, Limit: math.NaN(), Stop: math.NaN()})
 	}
 	for _, o := range a.orders {
@@ -55,12 +57,17 @@ func (a *Account) Standing() []Standing {
 			all = append(all, a.standingExits(o)...)
 		case closeOrder:
 			qty := min(a.cut(o.qty), math.Abs(a.size))
+			closed += qty
 			all = append(all, Standing{Kind: StandingClose, ID: o.id, From: o.from, Side: o.side, Quantity: qty, Closes: qty, Limit: math.NaN(), Stop: math.NaN()})
 		default:
 			qty := a.cut(o.qty + o.reverse)
 			s := Standing{ID: o.id, Side: o.side, Quantity: qty, Closes: min(qty, a.closes(o.side)), Limit: o.limit, Stop: o.stop}
 			if o.armed {
 				s.Stop = math.NaN()
+			}
+			if math.IsNaN(s.Limit) && math.IsNaN(s.Stop) {
+				s.Closes = min(qty, max(0, a.closes(o.side)-closed))
+				closed += s.Closes
 			}
 			all = append(all, s)
 		}

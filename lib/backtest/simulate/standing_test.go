@@ -105,3 +105,36 @@ func TestStanding_IsWhatIsSent(t *testing.T) {
 		t.Errorf("%d orders were sent, %d of exits that waited for their entry, %d that turn the position round, %d unknown before another order closed a part", sent, early, reversed, resumed)
 	}
 }
+
+// TestStanding_EntryAfterAClose holds that an entry against a position closes nothing of what an order before it closes:
+// all of it opens.
+func TestStanding_EntryAfterAClose(t *testing.T) {
+	t.Parallel()
+	a, err := New(Config{
+		Capital: 5000, Tick: 0.25, Step: 0.5, PointValue: 1, Pyramiding: 1, Paper: true,
+		Perp: &Perp{Leverage: 3, Span: 3600_000, Tiers: []Tier{{Maintenance: 0.005, MaxLeverage: 50}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar := func(n int64) {
+		a.Bar(Bar{Time: n * 3600_000, Open: 100, High: 101, Low: 99, Close: 100, Volume: 1000})
+	}
+	entry := func(side Side) Request {
+		return Request{ID: "x", Side: side, Quantity: 2, Limit: math.NaN(), Stop: math.NaN()}
+	}
+	bar(1)
+	a.Enter(entry(Short))
+	a.Computed()
+	bar(2)
+	a.Close(CloseRequest{Quantity: math.NaN(), Percent: math.NaN()})
+	a.Enter(entry(Long))
+	a.Computed()
+	stood := a.Standing()
+	if len(stood) != 2 || stood[0].Closes != 2 || stood[1].Quantity != 2 || stood[1].Closes != 0 {
+		t.Errorf("%+v", stood)
+	}
+	if bar(3); a.Position() != 2 {
+		t.Errorf("the position is %v", a.Position())
+	}
+}
