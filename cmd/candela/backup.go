@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/backup"
 	"candela/internal/operate/migrate"
 	"candela/internal/store/statedir"
@@ -24,10 +25,10 @@ func backUp(ctx context.Context, in cli.Call) error {
 	}
 	if !cfg.Shared() && statedir.IsReplica(cfg.Home) {
 		return fault.New(fault.Conflict, "replica_backup", "a replica ran in state directory %s last, and the NATS servers keep its alerts, orders and owners, so nothing was copied. "+
-			"Run candela backup with --nats-url as the replica had it: it copies the files and names the streams to back up with nats stream backup.", cfg.Home).
+			"Run candela backup with --nats-url as the replica had it: it copies the files and the streams of the servers.", cfg.Home).
 			About("nats-url", "", "the addresses of the NATS servers")
 	}
-	done, err := backup.Make(ctx, cfg.Home, folder, progress(in.Stderr))
+	done, err := backup.Make(ctx, cfg.Home, folder, progress(in.Stderr), app.CopyStreams(cfg, in.Stderr))
 	if err != nil {
 		return err
 	}
@@ -37,8 +38,7 @@ func backUp(ctx context.Context, in cli.Call) error {
 	if _, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home); err != nil || !cfg.Shared() {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "It does not contain alerts, notifications, orders and subscriptions, which the NATS servers keep. "+
-		"Back up their streams %[1]s_ALERTS, %[1]s_STATE, %[1]s_ORDERS, %[1]s_AUDIT and %[1]s_BOOKS with nats stream backup, and %[1]s_OWNERS with --owners oidc.\n", cfg.NATS.Prefix)
+	_, err = fmt.Fprintln(in.Stdout, "Its streams are sealed: keep the cluster secret elsewhere, without which nobody can read them. Logins are not in it.")
 	return err
 }
 
@@ -47,13 +47,27 @@ func restore(ctx context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
+	if backup.HasStreams(folder) && !cfg.Shared() {
+		return fault.New(fault.Conflict, "replica_backup", "%s is a backup of replicas. Run candela restore with the --nats-url of servers without this installation, and with its --cluster-secret-file.", folder).
+			About("nats-url", "", "the addresses of the NATS servers")
+	}
+	erased, err := backup.Erased(cfg.Home)
+	if err != nil {
+		return err
+	}
 	var why string
+	var again []principal.Owner
 	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr), func(dir string) (err error) {
-		why, err = app.MarkRestored(ctx, dir, time.Now())
+		why, again, err = app.MarkRestored(ctx, dir, erased, time.Now())
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if backup.HasStreams(folder) {
+		if done.Streams, why, again, err = app.RestoreStreams(ctx, cfg, folder, erased, in.Stderr); err != nil {
+			return err
+		}
 	}
 	if err := printCopied(in.Stdout, done); err != nil {
 		return err
@@ -61,11 +75,14 @@ func restore(ctx context.Context, in cli.Call) error {
 	if done.Beside != "" {
 		fmt.Fprintf(in.Stdout, "the replaced files are in %s\n", done.Beside)
 	}
-	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || done.Store == nil {
+	for _, id := range again {
+		fmt.Fprintf(in.Stdout, "owner %s, who was erased since, is erased again\n", id)
+	}
+	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || done.Store == nil && len(done.Streams) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Trading is HALTED on every account: %s. Start candela, then run candela resume.\n", why)
-	if err != nil || !cfg.Shared() {
+	if err != nil || !cfg.Shared() || done.Store == nil {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", backup.StoreName)
@@ -87,13 +104,16 @@ func printCopied(w io.Writer, done backup.Copied) error {
 	for _, name := range done.Files {
 		fmt.Fprintf(table, "%s\tcopied\n", name)
 	}
+	for _, name := range done.Streams {
+		fmt.Fprintf(table, "%s\tcopied\n", name)
+	}
 	if r := done.Store; r != nil {
 		fmt.Fprintf(table, "%s\tcopied, %d bytes; %d events, unbroken", backup.StoreName, done.Bytes, r.Events)
 		if r.Events > 0 {
 			fmt.Fprintf(table, "; %d:%s is the last", r.Last, r.Hash)
 		}
 		fmt.Fprintln(table)
-	} else {
+	} else if len(done.Streams) == 0 {
 		fmt.Fprintf(table, "%s\tdoes not exist; the first start with --trade creates it\n", backup.StoreName)
 	}
 	return table.Flush()

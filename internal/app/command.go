@@ -37,8 +37,24 @@ func Commands(cfg *config.Config, log io.Writer) *commands.Set {
 }
 
 // MarkRestored halts the accounts in the store of a directory that comes from a backup, and returns the reason.
-func MarkRestored(ctx context.Context, dir string, now time.Time) (string, error) {
-	return backup.MarkRestored(ctx, stores(), accountNames(), dir, now)
+// Owners who were erased since are erased in it again, and returned.
+func MarkRestored(ctx context.Context, dir string, erased []principal.Owner, now time.Time) (string, []principal.Owner, error) {
+	return backup.MarkRestored(ctx, stores(), accountNames(), dir, erased, now)
+}
+
+// CopyStreams returns what copies the streams of replicas into a backup, nil for one node.
+func CopyStreams(cfg *config.Config, log io.Writer) func(ctx context.Context, room string) ([]string, error) {
+	if !cfg.Shared() {
+		return nil
+	}
+	return func(ctx context.Context, room string) ([]string, error) {
+		return backup.CopyStreams(ctx, conn.ConfigOf(cfg), cfg.Log.CommandLogger(log), room)
+	}
+}
+
+// RestoreStreams makes the streams of a backup at the servers of replicas, as backup.RestoreStreams does.
+func RestoreStreams(ctx context.Context, cfg *config.Config, from string, erased []principal.Owner, log io.Writer) (names []string, why string, again []principal.Owner, err error) {
+	return backup.RestoreStreams(ctx, from, conn.ConfigOf(cfg), cfg.Log.CommandLogger(log), accountNames(), erased, time.Now())
 }
 
 // storedIndex returns an empty index of alerts with the indicators and scripts of a state directory.

@@ -13,6 +13,7 @@ import (
 	"candela/internal/kit/bucket"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
+	"candela/internal/operate/backup"
 	"candela/internal/serve/httpd"
 	"candela/internal/store/statedir"
 	"candela/internal/work/hosting"
@@ -24,7 +25,7 @@ func (t *trading) hosting(rt Runtime, logins *oauth.Server) *hosting.Desk {
 	if t == nil || t.owners == nil {
 		return nil
 	}
-	d := &hosting.Desk{People: t.ownersDesk(logins), Logins: logins, Failed: func(ctx context.Context, err error) {
+	d := &hosting.Desk{People: t.ownersDesk(rt.Config.Home, logins), Logins: logins, Failed: func(ctx context.Context, err error) {
 		rt.Log.ErrorContext(ctx, "change of an owner failed", "error", err)
 	}}
 	d.Trader, _ = t.trader().(hosting.Trader)
@@ -37,10 +38,10 @@ func (t *trading) hosting(rt Runtime, logins *oauth.Server) *hosting.Desk {
 }
 
 // ownersDesk returns what carries out an operator's commands about owners.
-func (t *trading) ownersDesk(logins *oauth.Server) owners.Desk {
+func (t *trading) ownersDesk(home string, logins *oauth.Server) owners.Desk {
 	d := owners.Desk{Records: t.owners, Logins: logins, Alerts: ownerAlerts{t.alerts}, TakeEffect: t.standing}
 	if t.limits != nil {
-		d.Plans = t.limits.Plans
+		d.Plans, d.Note = t.limits.Plans, func(e owners.Erasure) error { return backup.NoteErased(home, e) }
 	}
 	if all, ok := t.orders.(interface {
 		Drop(ctx context.Context, owner principal.Owner) error

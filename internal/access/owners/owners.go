@@ -3,6 +3,7 @@ package owners
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -39,6 +40,8 @@ type Desk struct {
 	// it from the store.
 	TakeEffect func(ctx context.Context, owner principal.Owner, now Standing) error
 	Plans      *plan.InForce // nil for one owner
+	// Note keeps an erasure for a restore of an older backup; nil for nothing.
+	Note func(Erasure) error
 }
 
 func (d Desk) open() (Records, error) {
@@ -209,6 +212,11 @@ func (d Desk) Erase(ctx context.Context, id principal.Owner) (Erasure, error) {
 	proof, err := records.EraseOwner(ctx, id)
 	if err != nil {
 		return proof, err
+	}
+	if d.Note != nil {
+		if err := d.Note(proof); err != nil {
+			return proof, errors.Join(fmt.Errorf("the owner is erased, but a restore of an older backup will not know it: %w", err), d.takeEffect(ctx, id, Owner{State: Erased}))
+		}
 	}
 	return proof, d.takeEffect(ctx, id, Owner{State: Erased})
 }

@@ -35,15 +35,18 @@ const StoreName = ledger.FileName
 
 // Copied is the result of a backup or a restore.
 type Copied struct {
-	Files  []string       // names, without the store's
-	Store  *ledger.Report // of the copy; nil where there is no store
-	Bytes  int64          // of the store's copy
-	Beside string         // restore: the folder with what was there before, "" when nothing was
+	Files   []string       // names, without the store's
+	Store   *ledger.Report // of the copy; nil where there is no store
+	Bytes   int64          // of the store's copy
+	Streams []string       // of replicas
+	Beside  string         // restore: the folder with what was there before, "" when nothing was
 }
 
 // Make copies the state directory into a new folder and checks the copy. The folder appears
 // when it is complete. progress, which may be nil, is called from time to time.
-func Make(ctx context.Context, home, to string, progress func(done, total int64)) (c Copied, err error) {
+//
+// also, which may be nil, copies what is kept elsewhere into the same folder, and returns its names.
+func Make(ctx context.Context, home, to string, progress func(done, total int64), also func(ctx context.Context, room string) ([]string, error)) (c Copied, err error) {
 	to, err = filepath.Abs(to)
 	if err != nil {
 		return c, err
@@ -62,7 +65,12 @@ func Make(ctx context.Context, home, to string, progress func(done, total int64)
 	if err := c.fill(ctx, home, room, os.Stat, progress); err != nil {
 		return c, err
 	}
-	if c.Store == nil && len(c.Files) == 0 {
+	if also != nil {
+		if c.Streams, err = also(ctx, room); err != nil {
+			return c, err
+		}
+	}
+	if c.Store == nil && len(c.Files) == 0 && len(c.Streams) == 0 {
 		return c, nothingIn(home, "state directory")
 	}
 	if err := disk.Rename(room, to); err != nil {
@@ -191,7 +199,7 @@ func Restore(ctx context.Context, from, home string, now time.Time, progress fun
 	if err := c.fill(ctx, from, room, os.Lstat, progress); err != nil {
 		return c, err
 	}
-	if c.Store == nil && len(c.Files) == 0 {
+	if c.Store == nil && len(c.Files) == 0 && !HasStreams(from) {
 		return c, nothingIn(from, "folder")
 	}
 	if c.Store != nil && mark != nil {

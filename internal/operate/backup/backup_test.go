@@ -33,7 +33,7 @@ func TestMake_SaysHowFarItIs(t *testing.T) {
 	}
 	var done, total int64
 	watch := func(d, n int64) { done, total = d, n }
-	made, err := backup.Make(t.Context(), home, filepath.Join(base, "copy"), watch)
+	made, err := backup.Make(t.Context(), home, filepath.Join(base, "copy"), watch, nil)
 	if err != nil || made.Store == nil || made.Bytes == 0 || done != total || total < 4096 {
 		t.Errorf("%+v, %d of %d: %v", made, done, total, err)
 	}
@@ -66,7 +66,7 @@ func TestBackup_LeavesLoginsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if made, err := backup.Make(t.Context(), home, copied, nil); err != nil || len(made.Files) != 1 {
+	if made, err := backup.Make(t.Context(), home, copied, nil, nil); err != nil || len(made.Files) != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if _, err := backup.Restore(t.Context(), home, again, time.Now(), nil, nil); err != nil {
@@ -129,9 +129,13 @@ func TestCopies_AreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, copies := range map[string]func() (backup.Copied, error){
-		"is there already":         func() (backup.Copied, error) { return backup.Make(t.Context(), home, empty, nil) },
-		"has nothing to copy":      func() (backup.Copied, error) { return backup.Make(t.Context(), empty, filepath.Join(base, "a"), nil) },
-		"not a regular file":       func() (backup.Copied, error) { return backup.Make(t.Context(), folder, filepath.Join(base, "b"), nil) },
+		"is there already": func() (backup.Copied, error) { return backup.Make(t.Context(), home, empty, nil, nil) },
+		"has nothing to copy": func() (backup.Copied, error) {
+			return backup.Make(t.Context(), empty, filepath.Join(base, "a"), nil, nil)
+		},
+		"not a regular file": func() (backup.Copied, error) {
+			return backup.Make(t.Context(), folder, filepath.Join(base, "b"), nil, nil)
+		},
 		"stop it before a restore": func() (backup.Copied, error) { return backup.Restore(t.Context(), home, home, time.Now(), nil, nil) },
 		"folder " + empty + " has no": func() (backup.Copied, error) {
 			return backup.Restore(t.Context(), empty, filepath.Join(base, "e"), time.Now(), nil, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
@@ -16,21 +17,25 @@ import (
 const byRestore = "candela restore"
 
 // MarkRestored halts the accounts in the store of a directory, because it comes from a backup,
-// and returns the reason. Accounts that are not used yet are halted too: they may have been used since.
-func MarkRestored(ctx context.Context, stores []store.Descriptor, accounts []string, dir string, now time.Time) (reason string, err error) {
+// and returns the reason. Accounts that are not used yet are halted too: they may have been used since. Owners who were erased since are erased
+// in it again, and returned.
+func MarkRestored(ctx context.Context, stores []store.Descriptor, accounts []string, dir string, erased []principal.Owner, now time.Time) (reason string, again []principal.Owner, err error) {
 	newest, err := newestRecord(ctx, dir, now)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	stored, err := store.At(stores, dir).Open(ctx, dir, time.Now)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, account := range accounts {
 		_, failed := desk.SetStoredRestored(ctx, stored, principal.Owner(account), byRestore, newest, now)
 		err = errors.Join(err, failed)
 	}
-	return guard.RestoredReason(newest), errors.Join(err, stored.Close())
+	if records, ok := stored.(owners.Records); ok && err == nil {
+		again, err = EraseAgain(ctx, records, erased)
+	}
+	return guard.RestoredReason(newest), again, errors.Join(err, stored.Close())
 }
 
 // newestRecord returns when the last event of a store was written, or now if it has none.

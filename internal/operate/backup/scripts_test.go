@@ -45,7 +45,7 @@ func TestBackup_HasScripts(t *testing.T) {
 	all := map[string]string{"scripts/mine.pine": "first", "scripts/user.lib.1.pine": "library", "scripts/pinned/mine@0123456789ab.json": "{}"}
 	writeAll(t, home, all)
 	writeAll(t, home, map[string]string{"scripts/notes.txt": "not a script", "scripts/pinned/other.json": "neither"})
-	made, err := backup.Make(t.Context(), home, copied, nil)
+	made, err := backup.Make(t.Context(), home, copied, nil, nil)
 	if err != nil || strings.Join(made.Files, " ") != scripts.DirName {
 		t.Fatalf("%+v, %v", made, err)
 	}

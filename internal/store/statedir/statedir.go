@@ -19,6 +19,7 @@ import (
 // The files besides the configuration and the store, which config and ledger name.
 const (
 	AlertsName        = "alerts.list"        // the alerts that a replica listed last; it starts without, but later
+	ErasedName        = "erased.jsonl"       // the owners who were erased, for a restore of an older backup
 	HaltName          = "HALT"               // halts trading while it is there
 	PlansName         = "plans.toml"         // the limits of owners where they are many
 	PolicyName        = "policy.toml"        // the policy of orders; no tool writes it

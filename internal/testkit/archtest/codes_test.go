@@ -15,7 +15,7 @@ import (
 func notForClients() []string {
 	return []string{
 		"adopt_first", "identity_linked", "ids_and_filter", "no_such_client", "no_trading", "not_finished", "one_owner", "other_policy", "owner_active", "owner_erased", "owner_exists", "owner_not_found", "owners_mode",
-		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "not_proven", "paper_first", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered", "too_many_owners",
+		"another_account", "button_busy", "button_ended", "cluster_secret", "denied", "invalid_file", "nats_open", "nats_refused", "other_prefix", "restore_incomplete", "nats_schema", "nats_single", "nats_too_old", "no_price", "no_store", "not_pending", "not_proven", "paper_first", "policy_invalid", "policy_not_applied", "receipt_key_damaged", "receipt_key_open", "stale", "store_foreign", "store_newer", "store_open", "store_tampered", "too_many_owners",
 	}
 }
 
