@@ -165,6 +165,7 @@ async function load() {
   } finally {
     state.loading = false
   }
+  await changeAgain()
 }
 
 function canCall() { return state.host.serverTools !== undefined }
@@ -213,9 +214,73 @@ function draw(series) {
   element('live').hidden = series.bars[0].t === null || !canCall() || state.input.end !== undefined
   const last = series.bars.length - 1
   element('chart').setAttribute('aria-label', `${series.bars.length} bars. ${describe(series, last)}. Arrow keys move over the bars, Enter picks a price.`)
+  if (!state.again) fillSwitch(series)
   if (view.left.length) say(`Not drawn, because there are too many panes: ${view.left.join(', ')}.`)
   fillTable(series)
   resized()
+}
+
+// ---- another symbol, interval or indicators, which the page asks for by itself
+
+// fillSwitch writes what is shown into the fields.
+function fillSwitch(series) {
+  element('switch').hidden = !canCall()
+  element('symbol').value = series.source === 'sample' ? '' : series.symbol
+  const interval = element('interval')
+  if (![...interval.options].some((o) => o.value === series.interval)) interval.add(new Option(series.interval))
+  interval.value = series.interval
+  element('names').value = Object.keys(series.indicators).join(', ')
+}
+
+// chosen is what the fields ask for. An indicator that was there keeps its parameters.
+function chosen() {
+  const before = (state.input.indicators ?? []).map((one) => [typeof one === 'string' ? one : one.name, one])
+  const names = element('names').value.split(',').map((name) => name.trim()).filter(Boolean)
+  const same = names.join() === Object.keys(state.series.indicators).join()
+  const all = { ...state.input, symbol: element('symbol').value.trim(), interval: element('interval').value }
+  if (!same) all.indicators = names.map((name) => before.find(([known]) => known === name)?.[1] ?? name)
+  if (!all.symbol) delete all.symbol
+  if (all.symbol !== state.input.symbol) delete all.drawings
+  return all
+}
+
+async function change() {
+  if (!state.series) return
+  if (state.loading) { // then once more, with what the fields have by then
+    state.again = true
+    return
+  }
+  const before = state.input, next = chosen(), what = (of) => JSON.stringify([of.symbol, of.interval ?? state.series.interval, of.indicators])
+  if (what(next) === what(before)) return
+  state.loading = true
+  state.input = next
+  say('Loading…')
+  try {
+    const series = seriesIn(await call({ format: 'scene' }))
+    if (!series) throw new Error('the series could not be read')
+    view.setLevels({})
+    say('')
+    draw(series)
+    await loadLevels()
+  } catch (error) {
+    state.input = before
+    fillSwitch(state.series)
+    say(error.message, true)
+  } finally {
+    state.loading = false
+  }
+  await changeAgain()
+}
+
+async function changeAgain() {
+  if (!state.again) return
+  state.again = false
+  await change()
+}
+
+for (const id of ['symbol', 'interval', 'names']) {
+  element(id).addEventListener('change', change)
+  element(id).addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); change() } })
 }
 
 function fillTable(series) {

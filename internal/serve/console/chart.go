@@ -51,6 +51,7 @@ type chartData struct {
 	Symbol, Name, Interval, Indicators string
 	Intervals                          []chartInterval
 	Picture                            string // address
+	Fallbacks                          []fallback
 	Query                              string // of the data
 	Interactive                        bool
 	Credit                             bool
@@ -92,6 +93,7 @@ func (c *Console) chartData(v *visit) (any, error) {
 	}
 	query := url.Values{"symbol": {d.Symbol}, "interval": {d.Interval}, "indicators": {d.Indicators}}
 	d.Query = query.Encode()
+	d.addFallbacks(query, v.prefs.Theme)
 	query.Set("theme", cmp.Or(v.prefs.Theme, "dark"))
 	d.Picture = Root + "/chart.png?" + query.Encode()
 	for i, name := range chartIntervals() {
@@ -248,6 +250,51 @@ func (c *Console) serveChart(v *visit) {
 	_, _ = v.w.Write(body) // the browser may have left
 }
 
+// pictureSize is a size of the picture that stands in for the interactive chart, in logical pixels, and how wide the
+// page is at most that shows it.
+type pictureSize struct{ page, width, height, scale, bars int }
+
+// pictureSizes has the smallest first. The last one is for every page.
+func pictureSizes() []pictureSize {
+	return []pictureSize{{480, 390, 520, 2, 70}, {760, 640, 560, 2, 110}, {1000, 960, 600, 1, 140}, {0, chart.DefaultWidth, chart.DefaultHeight, 1, 160}}
+}
+
+// fallback is a picture for pages of a width and theme.
+type fallback struct{ Media, Address string }
+
+// addFallbacks lists the pictures for pages that are narrow or light. A page whose owner chose no theme has that of the
+// machine.
+func (d *chartData) addFallbacks(query url.Values, chosen string) {
+	for _, size := range pictureSizes() {
+		for _, theme := range []string{"light", "dark"} {
+			var media []string
+			if size.page > 0 {
+				media = append(media, fmt.Sprintf("(max-width:%dpx)", size.page))
+			}
+			if chosen == "" {
+				media = append(media, "(prefers-color-scheme:"+theme+")")
+			}
+			if len(media) == 0 || chosen != "" && theme != chosen {
+				continue
+			}
+			q := url.Values{"symbol": query["symbol"], "interval": query["interval"], "indicators": query["indicators"], "theme": {theme}}
+			for name, value := range map[string]int{"width": size.width, "height": size.height, "scale": size.scale, "bars": size.bars} {
+				q.Set(name, strconv.Itoa(value))
+			}
+			d.Fallbacks = append(d.Fallbacks, fallback{strings.Join(media, " and "), Root + "/chart.png?" + q.Encode()})
+		}
+	}
+}
+
+// readSize reads the size of a picture; the chart says what is wrong with it.
+func readSize(q *charting.Drawn, values url.Values) {
+	for name, field := range map[string]*int{"width": &q.Width, "height": &q.Height, "scale": &q.Scale} {
+		if n, err := strconv.Atoi(values.Get(name)); err == nil {
+			*field = n
+		}
+	}
+}
+
 // chartQuery reads the chart that an address asks for.
 func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Drawn, err error) {
 	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1, Format: cmp.Or(values.Get("format"), charting.Scene)}
@@ -262,11 +309,9 @@ func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Draw
 	if q.Indicators, err = charts.Indicators(splitIndicators(values.Get("indicators"))); err != nil {
 		return q, err
 	}
-	if n, wrong := strconv.Atoi(values.Get("bars")); wrong == nil {
-		q.Bars = n
-	}
 	if picture {
 		q.Format, q.Bars, q.Saved = charting.PNG, 160, true
+		readSize(&q, values)
 		themes, theme := []string{"dark", "light"}, cmp.Or(values.Get("theme"), "dark")
 		switch slices.IndexFunc(themes, func(t string) bool { return strings.EqualFold(t, theme) }) {
 		case 0:
@@ -275,6 +320,9 @@ func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Draw
 		default:
 			return q, fault.Field("theme", strconv.Quote(fault.Truncate(theme, 80)), strings.Join(themes, ", "), fault.Nearest(theme, themes)...)
 		}
+	}
+	if n, wrong := strconv.Atoi(values.Get("bars")); wrong == nil {
+		q.Bars = n
 	}
 	if q.Bars < 1 || q.Bars > chart.MaxBars {
 		return q, fault.Field("bars", strconv.Itoa(q.Bars), fmt.Sprintf("a whole number from 1 to %d", chart.MaxBars), strconv.Itoa(min(max(q.Bars, 1), chart.MaxBars)))

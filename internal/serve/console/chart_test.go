@@ -77,6 +77,21 @@ func TestChart_ShowsBarsAndWhatTheAccountHas(t *testing.T) {
 	}
 }
 
+// The picture that stands in for the chart has the width and the theme of the page.
+func TestChart_PictureFitsThePage(t *testing.T) {
+	t.Parallel()
+	b := newScene(t).browser().login()
+	page := b.get("/console/chart?symbol=X").body
+	for _, want := range []string{
+		`media="(max-width:480px) and (prefers-color-scheme:light)" srcset="/console/chart.png?bars=70&amp;height=520&amp;indicators=`,
+		`media="(max-width:760px) and (prefers-color-scheme:dark)"`, `media="(prefers-color-scheme:light)"`, "theme=light&amp;width=390",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+}
+
 func TestChart_DataIsThatOfTheTool(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
