@@ -2,7 +2,7 @@
 import { decimals, number } from './figures.mjs'
 import { disc, paintLine } from './paint.mjs'
 
-const pitch = 19 // pixels between two labels of an axis
+export const pitch = 19 // pixels between two labels of an axis
 const reach = 12 // pixels that a label may stand from its value
 const room = 45 // pixels of an axis for each label
 
@@ -92,9 +92,10 @@ export function spread(tags, y, height) {
     if (at === null || at < 0 || at > height) continue
     if (tag.guide) at = Math.min(Math.max(at, 7), height - 7)
     const free = (y) => placed.every((p) => Math.abs(p.at - y) >= (tag.guide ? 13 : pitch))
-    if (tag.guide ? !free(at) : tag.rank > 1 && placed.length > height / room) continue
-    if (tag.rank > 1 && !tag.guide) {
-      const nearest = Array.from({ length: 2 * reach + 1 }, (_, k) => at + (k % 2 ? 1 : -1) * Math.ceil(k / 2)).find(free)
+    if (tag.guide ? !free(at) : tag.rank > 1 && !tag.below && placed.length > height / room) continue
+    if (tag.below && !free(at)) continue
+    if (tag.rank > 0 && !tag.guide && !tag.below) {
+      const away = tag.rank === 1 ? 3 * reach : reach, nearest = Array.from({ length: 2 * away + 1 }, (_, k) => at + (k % 2 ? 1 : -1) * Math.ceil(k / 2)).find(free)
       if (nearest === undefined) continue
       at = nearest
     }

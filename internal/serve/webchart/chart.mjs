@@ -5,7 +5,7 @@
 // Other modules draw on the chart and handle the pointer there as overlays: see View.addOverlay and
 // overlay.mjs. View.series has the bars, View.theme the colours.
 
-import { grouped, levelsOf, paintAccount, paintFills, spread } from './account.mjs'
+import { grouped, levelsOf, paintAccount, paintFills, pitch, spread } from './account.mjs'
 import { alpha, dated, decimals, describe, number, percent, priceDigits, style, timesOf, write, zoneName } from './figures.mjs'
 import { Legends, exchangeZone, left, rowsOf } from './legend.mjs'
 import { Overlays, placeFor } from './overlay.mjs'
@@ -404,7 +404,7 @@ export class View {
       const b = this.series.bars[last], up = b.c >= b.o, ink = up ? this.series.look.up : this.series.look.down
       const mine = { value: b.c, rank: 0, text: this.#axisText(this.toAxis(b.c)), color: this.ink(ink), ground: this.on(ink) }
       tags.push(mine)
-      if (this.counted && y(b.c) !== null) tags.push({ ...mine, at: Math.min(y(b.c) + 18, height - 9), rank: 1, text: this.counted })
+      if (this.counted && y(b.c) !== null) tags.push({ ...mine, at: Math.min(y(b.c) + pitch, height - 9), rank: 1.5, below: true, text: this.counted })
       for (const g of this.groups ?? []) {
         tags.push({ at: g.at, value: g.low, rank: 1, text: this.#axisText(this.toAxis(g.levels.length === 1 ? g.low : (g.low + g.high) / 2)) + (g.levels.length > 1 ? ` \u00d7${g.levels.length}` : ''), color: g.color, ground: t.background })
       }

@@ -99,7 +99,7 @@ export class Plot {
   }
 
   #signals(ctx, at, edges) {
-    const { scene } = this, dense = at.step < minorStep
+    const { scene } = this, dense = at.step < minorStep, texts = new Texts(ctx, at)
     ctx.font = '500 12px Roboto, system-ui, sans-serif'
     for (const s of this.look.marks ?? []) {
       if (dense && s.small && this.pane === 0) continue
@@ -108,7 +108,10 @@ export class Plot {
       const color = scene.ink(s.ink), value = at.y(s.y), text = dense ? '' : s.text ?? ''
       if (value === null) return
       const [high, low] = this.pane === 0 ? edges(s.x) : [value, value], end = s.under ? low : high, away = s.under ? 1 : -1
-      const write = (from) => { if (text) paintText(ctx, text, x, s.under ? from + 10 : from, scene.read(s.ink), at.step > 16 ? '' : scene.theme.background) }
+      const write = (from, clear) => {
+        const baseline = s.under ? from + 10 : from
+        if (text && texts.free(text, x, baseline, clear && ((i) => this.#bar(at, edges, i)))) paintText(ctx, text, x, baseline, scene.read(s.ink), scene.theme.background)
+      }
       switch (s.form) {
         case 'up': case 'down':
           paintArrow(ctx, x, end + away * 7, s.under, color)
@@ -117,12 +120,15 @@ export class Plot {
         case 'word': write(end + away * 5); break
         case 'candle':
           disc(ctx, x, end + away * 5, 2, color, 3, scene.theme.background)
-          if (at.step > 20) write(end + away * 10)
+          write(end + away * 10, true)
           break
         default: disc(ctx, x, value, s.small ? 2.4 : 3.2, color, s.small ? 3.4 : 4.5, scene.theme.background)
       }
     }
   }
+
+  // #bar returns the rows of a bar, nothing where there is none.
+  #bar(at, edges, i) { return i >= 0 && i < this.scene.series.bars.length ? edges(i) : null }
 
   // span returns the lowest and the highest value of the bars [from, to] that the axis must show, none if there is none.
   span(from, to) {
@@ -215,6 +221,28 @@ export class Plot {
   valueAt(e, i) {
     if (e.of === 'level') return this.look.levels[e.at].y
     return (e.of === 'hist' ? this.hist : this.lines)[e.at].values[i]
+  }
+}
+
+// Texts keeps the texts of signals off each other, off bars where that is asked, and inside of the pane.
+class Texts {
+  constructor(ctx, at) {
+    this.ctx = ctx
+    this.at = at
+    this.boxes = []
+  }
+
+  free(text, x, baseline, bar) {
+    const half = this.ctx.measureText(text).width / 2 + 3, box = [x - half, baseline - 12, x + half, baseline + 4], { at } = this
+    if (box[1] < at.top || box[3] > at.height || box[2] > at.width) return false
+    if (this.boxes.some((b) => b[0] < box[2] && box[0] < b[2] && b[1] < box[3] && box[1] < b[3])) return false
+    const first = Math.ceil((box[0] - at.x(0)) / at.step - 0.5), last = Math.floor((box[2] - at.x(0)) / at.step + 0.5)
+    for (let i = first; bar && i <= last; i++) {
+      const rows = bar(i)
+      if (rows && rows[0] < box[3] && rows[1] > box[1]) return false
+    }
+    this.boxes.push(box)
+    return true
   }
 }
 
