@@ -39,11 +39,25 @@ func (p *process) until(t *testing.T, v *venue, d *deploy.Deployment, n int) dep
 	return p.settled(t, d.ID, 0)
 }
 
-// TestPause_ScriptThatFailsStopsAlone lets one of two strategies fail at a bar.
+// TestPause_ScriptThatFailsStopsAlone lets one of two strategies be wrong, slow or large at a bar.
 func TestPause_ScriptThatFailsStopsAlone(t *testing.T) {
 	t.Parallel()
+	for says, body := range map[string]string{
+		"out of ideas": `runtime.error("out of ideas")`,
+		"steps":        "for i = 0 to 100000000\n        sum += i",
+		"elements":     "array.concat(many, array.new_float(50000))",
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			failsAlone(t, says, strings.Replace(script, "if close <", "sum = 0.0\nvar many = array.new_float(0)\nif bar_index >= 200\n    "+body+"\nif close <", 1))
+		})
+	}
+}
+
+func failsAlone(t *testing.T, says, source string) {
+	t.Helper()
 	j, v := newJournals(), &venue{bars: walk(300, 3), closed: 120}
-	p, bad := begun(t, j, v, strings.Replace(script, "if close <", "if bar_index == 200\n    runtime.error(\"out of ideas\")\nif close <", 1))
+	p, bad := begun(t, j, v, source)
 	good, err := p.Propose(t.Context(), "agent", deploy.Deployment{Name: "y", Terms: termsOf(v, 60)})
 	if err == nil {
 		good, err = p.Start(t.Context(), "owner", good.ID, deploy.Shadow, nil)
@@ -52,7 +66,7 @@ func TestPause_ScriptThatFailsStopsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad = p.until(t, v, &bad, 300)
-	if bad.State != deploy.Paused || bad.Cause != deploy.ScriptFailed || !strings.Contains(bad.Detail, "out of ideas") {
+	if bad.State != deploy.Paused || bad.Cause != deploy.ScriptFailed || !strings.Contains(bad.Detail, says) {
 		t.Errorf("%+v", bad)
 	}
 	if good = p.settled(t, good.ID, v.bars[299].T); good.State != deploy.Running || good.Through != v.bars[299].T {
