@@ -24,7 +24,7 @@ const typing = (e) => /INPUT|SELECT|TEXTAREA/.test(e.target.nodeName) || $('dial
 
 class Tools {
   constructor(view, symbol, say, speak) {
-    Object.assign(this, { view, symbol, say, speak, bar: $('#c-tools'), last: null })
+    Object.assign(this, { view, symbol, say, speak, bar: $('#c-tools'), posts: 0 })
     this.bar.hidden = false
     this.drawings = new Drawings(view, {
       colors, changed: (d, point) => this.#save(d, point), done: () => this.#choose(''),
@@ -48,8 +48,10 @@ class Tools {
 
   // read shows what is kept now.
   async read() {
+    const asked = this.posts
     const answer = await fetch('/console/drawings.json?' + new URLSearchParams({ symbol: this.symbol })).catch(() => null)
-    if (answer?.ok) this.#show(await answer.json())
+    const kept = answer?.ok && await answer.json()
+    if (kept && asked === this.posts) this.#show(kept) // else what was drawn meanwhile would be gone
   }
 
   #show(kept) {
@@ -97,10 +99,12 @@ class Tools {
 
   // #post sends a form and shows what is kept after it. It returns null after a failure, whose reason is shown.
   async #post(form, fields) {
+    this.posts++
     const data = new URLSearchParams(new FormData($(form)))
     for (const [key, value] of Object.entries(fields)) if (value !== undefined && value !== '') data.set(key, value)
     const answer = await fetch($(form).action, { method: 'POST', body: data, headers: { Accept: 'application/json' } }).catch(() => null)
     const body = await answer?.json().catch(() => null)
+    this.posts++
     if (!answer?.ok || !body) {
       this.say(body?.message ?? 'The server does not answer. Nothing was kept.', true)
       return null
