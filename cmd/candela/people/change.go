@@ -38,7 +38,7 @@ func changeOwners(act hosting.Act) cli.Runner {
 		order := hosting.Order{Act: act}
 		if act == hosting.SetPlan {
 			last := len(f.ids) - 1
-			if last < 0 {
+			if last < 0 || last == 0 && f.state == "" && f.plan == "" && f.file == "" { // one word is no ID and a name
 				return fault.Missing("ID and NAME", idText+", and then the name of a plan")
 			}
 			order.Plan, f.ids = string(f.ids[last]), f.ids[:last]
