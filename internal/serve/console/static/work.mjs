@@ -24,7 +24,7 @@ const typing = (e) => /INPUT|SELECT|TEXTAREA/.test(e.target.nodeName) || $('dial
 
 class Tools {
   constructor(view, symbol, say, speak) {
-    Object.assign(this, { view, symbol, say, speak, bar: $('#c-tools'), posts: 0 })
+    Object.assign(this, { view, symbol, say, speak, bar: $('#c-tools'), posts: 0, open: 0 })
     this.bar.hidden = false
     this.drawings = new Drawings(view, {
       colors, changed: (d, point) => this.#save(d, point), done: () => this.#choose(''),
@@ -86,7 +86,8 @@ class Tools {
     const kept = await this.#post('#c-set', d)
     if (!kept) { this.read(); return }
     const fresh = kept.drawings.find((one) => !before.has(one.id))
-    if (fresh && (select || !point)) this.drawings.select(fresh.id)
+    // Not when something else was begun meanwhile.
+    if (fresh && (select || !point) && !this.drawings.tool && !this.open) this.drawings.select(fresh.id)
     this.speak(`${words({ ...d, price: Number(d.price), price2: Number(d.price2) }, this.view.digits)} saved.`)
     this.say('')
   }
@@ -100,11 +101,13 @@ class Tools {
   // #post sends a form and shows what is kept after it. It returns null after a failure, whose reason is shown.
   async #post(form, fields) {
     this.posts++
+    this.open++ // forms that the server has not answered
     const data = new URLSearchParams(new FormData($(form)))
     for (const [key, value] of Object.entries(fields)) if (value !== undefined && value !== '') data.set(key, value)
     const answer = await fetch($(form).action, { method: 'POST', body: data, headers: { Accept: 'application/json' } }).catch(() => null)
     const body = await answer?.json().catch(() => null)
     this.posts++
+    this.open--
     if (!answer?.ok || !body) {
       this.say(body?.message ?? 'The server does not answer. Nothing was kept.', true)
       return null
