@@ -11,6 +11,7 @@ import (
 	"candela/internal/access/usage"
 	"candela/internal/serve/console"
 	"candela/internal/serve/console/source"
+	"candela/internal/serve/httpd"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
@@ -76,6 +77,13 @@ type consoleAccount struct {
 // Status returns the state of the account.
 func (a consoleAccount) Status(ctx context.Context) (desk.Status, []string, bool) {
 	return a.side.status(ctx)
+}
+
+// newHealth describes a program whose server is built.
+func newHealth(t *trading, server *httpd.Server) *source.Health {
+	h := &source.Health{Trading: t.health()}
+	h.Server.Store(server)
+	return h
 }
 
 // health describes the trading side for the console, nil without one.

@@ -25,9 +25,10 @@ func (t *trading) hosting(rt Runtime, logins *oauth.Server) *hosting.Desk {
 	if t == nil || t.owners == nil {
 		return nil
 	}
-	d := &hosting.Desk{People: t.ownersDesk(rt.Config.Home, logins), Logins: logins, Failed: func(ctx context.Context, err error) {
+	d := hosting.New(t.ownersDesk(rt.Config.Home, logins), logins)
+	d.Failed = func(ctx context.Context, err error) {
 		rt.Log.ErrorContext(ctx, "change of an owner failed", "error", err)
-	}}
+	}
 	d.Trader, _ = t.trader().(hosting.Trader)
 	if t.audit != nil {
 		d.Note = func(ctx context.Context, kind, about string, body []byte) error {

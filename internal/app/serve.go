@@ -53,6 +53,13 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	if people != nil {
 		rt.node.owners = side.owners
 	}
+	if people != nil {
+		desk, err := rt.hostDesk(people, side.limits, rt.hostHealth(side, server))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, desk...)
+	}
 	socket := control.Server{
 		Home: rt.Config.Home, Locked: true, Log: rt.Log, Console: pages,
 		Door: logins, Pass: pass, Survives: rt.node.survives, Owners: people, ManyOwners: rt.mode().many,

@@ -80,6 +80,7 @@ func Load(in Input) (*Config, error) {
 	}
 	if c.ManyOwners() {
 		l.loadSecret("oidc-client-secret", c.Owners.SecretFile, &c.Owners.Secret, readProviderSecret)
+		l.loadSecret("host-password", c.Owners.Desk.PasswordFile, &c.Owners.Desk.Password, readPassphraseFile)
 	}
 	l.checkNATS()
 	if c.Shared() && (c.Serve || in.Inspect) {

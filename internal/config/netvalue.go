@@ -53,16 +53,23 @@ func parsePrefix(text string) (netip.Prefix, bool) {
 // baseURLField is the value of the address clients use. It is published in documents
 // that clients compare byte for byte, so it is taken only in the one spelling that
 // parsing and printing give back, but for a slash at its end, which is dropped.
-func baseURLField(p *string) value {
+func baseURLField(p *string) value { return ownURLField(p, readOwnURL) }
+
+// deskURLField is the value of the address of the host's desk, which follows from its listener if it is empty.
+func deskURLField(p *string) value { return ownURLField(p, optional(readOwnURL)) }
+
+func ownURLField(p *string, read func(string) (string, bool)) value {
 	kind := setting.Kind{
 		Allowed: "an absolute https URL in lower case without path or query, such as https://candela.example.com; " +
 			"http only for localhost and loopback addresses",
 	}
-	return field(p, kind, func(text string) (string, bool) {
-		text = strings.TrimSuffix(text, "/")
-		u, ok := parseOrigin(text)
-		return text, ok && (u.Scheme == "https" || loopback.Host(u.Hostname()))
-	}, same)
+	return field(p, kind, read, same)
+}
+
+func readOwnURL(text string) (string, bool) {
+	text = strings.TrimSuffix(text, "/")
+	u, ok := parseOrigin(text)
+	return text, ok && (u.Scheme == "https" || loopback.Host(u.Hostname()))
 }
 
 // endpointField is the value of where alerts are sent. Which hosts are allowed is a

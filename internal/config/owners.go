@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,6 +33,24 @@ type Owners struct {
 	Contact    string        // a line for people who are refused
 
 	Licensed []string // venues whose data may be shown to others although their Part has a Licence
+
+	Desk HostDesk
+}
+
+// HostDesk describes the desk of the host of many owners.
+type HostDesk struct {
+	Listen       netip.AddrPort // the zero value means no desk
+	BaseURL      string         // without a trailing slash, "" for that of the listener: see URL
+	PasswordFile string
+	Password     secret.Text // plain or an argon2id hash
+}
+
+// URL is what browsers call the desk.
+func (d HostDesk) URL() string {
+	if d.BaseURL == "" {
+		return "http://" + d.Listen.String()
+	}
+	return d.BaseURL
 }
 
 // Shared reports whether replicas share one store, at NATS.
@@ -81,6 +100,18 @@ func (c *Config) ownerSettings(p Parts) []Setting {
 		{
 			Name: "oidc-logout", Arg: "WHAT", Default: "tokens", value: textField(&o.Logout, setting.Choice("tokens", "browser")),
 			Doc: "what a logout at the provider ends: tokens, or the browser's login alone",
+		},
+		{
+			Name: "host-desk", Arg: "ADDRESS:PORT", value: addrPortField(&o.Desk.Listen),
+			Doc: "listener of the host's desk, with a login of its own; off when not given",
+		},
+		{
+			Name: "host-desk-url", Arg: "URL", value: deskURLField(&o.Desk.BaseURL),
+			Doc: "what browsers call the desk, https; http and the listener when not given",
+		},
+		{
+			Name: "host-password-file", Arg: "FILE", value: c.pathField(&o.Desk.PasswordFile),
+			Doc: "file with the passphrase of the host's desk, plain or as an argon2id hash",
 		},
 		{Name: "oidc-contact", Arg: "TEXT", value: lineField(&o.Contact), Doc: "line of text for people who are refused, such as an address to write to"},
 		{
@@ -176,6 +207,7 @@ func ownerRules(p Parts) []rule {
 	all := []rule{
 		{ModeServe, []string{"owners", "oidc-issuer", "oidc-client-id", "oidc-client-secret-file"}, providerIsComplete},
 		{ModeServe, []string{"owners", "oidc-allow"}, somebodyMaySignIn},
+		{ModeServe, []string{"host-desk", "host-desk-url", "host-password-file", "owners", "trade", "port", "listen"}, hostDeskIsApart},
 		{ModeMCP, []string{"owners", "trade"}, stdioHasOneOwner},
 		{ModeServe, []string{"owners", "live", "broker", "trade"}, func(c *Config) error { return manyTradeOnPaper(c, p) }},
 		oneOwnerOnly("oauth-auto-approve", func(c *Config) bool { return c.OAuth.AutoApprove }, "it approves clients for nobody in particular, and every client acts for a person here"),
@@ -210,6 +242,33 @@ func oneOwnerOnly(name string, on func(*Config) bool, why string) rule {
 		}
 		return refused(name, "--%s (%s) is for one owner and cannot be used with --owners oidc: %s", name, c.origins[name], why)
 	}}
+}
+
+// hostDeskIsApart refuses a desk that has nothing to show, that anybody could open, or that shares a listener.
+func hostDeskIsApart(c *Config) error {
+	d := c.Owners.Desk
+	if !d.Listen.IsValid() {
+		for name, given := range map[string]bool{"host-password-file": d.PasswordFile != "", "host-desk-url": d.BaseURL != ""} {
+			if given {
+				return refused(name, "--%s has no effect without --host-desk ADDRESS:PORT", name)
+			}
+		}
+		return nil
+	}
+	u, err := url.Parse(d.URL())
+	switch {
+	case !c.ManyOwners() || !c.Trade:
+		return refused("host-desk", "--host-desk needs --owners oidc and --trade: only then are there records of people")
+	case d.PasswordFile == "":
+		return refused("host-desk", "--host-desk needs --host-password-file: a passphrase that nothing else has; candela auth hash-password prints a hash for it")
+	case d.Listen.Port() == c.HTTP.Address().Port(), d.Listen == c.HTTP.AdminListen:
+		return refused("host-desk", "--host-desk %s clashes with another listener of this server: choose another port", d.Listen)
+	case err != nil || !d.Listen.Addr().IsLoopback() && u.Scheme != "https":
+		return refused("host-desk", "--host-desk %s can be reached from other machines over http: use 127.0.0.1, or add --host-desk-url with https and a proxy in front", d.Listen)
+	case strings.EqualFold(d.BaseURL, c.HTTP.BaseURL):
+		return refused("host-desk-url", "--host-desk-url must differ from --base-url: the desk has an origin of its own")
+	}
+	return nil
 }
 
 func providerIsComplete(c *Config) error {

@@ -19,6 +19,12 @@ import (
 //go:embed static
 var static embed.FS
 
+// File returns a file of the console by its name, for pages that look like it.
+func File(name string) []byte {
+	data, _ := static.ReadFile("static/" + name)
+	return data
+}
+
 // assets are the embedded files, packed once.
 type assets struct {
 	version string // changes with any file, so that browsers may keep them for ever

@@ -17,13 +17,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"candela/internal/access/door"
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
-	"candela/internal/kit/loopback"
 	"candela/internal/kit/principal"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -99,35 +98,12 @@ func (c *Console) routes() *http.ServeMux {
 
 // ServeHTTP serves every path under /console.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c.harden(w.Header())
-	if c.rebound(r) {
+	door.Harden(w.Header(), c.cfg.Owner.Secure())
+	if door.Rebound(c.base, r) {
 		http.Error(w, "The Host is not a loopback name. Open the console at "+c.cfg.BaseURL+Root+".", http.StatusForbidden)
 		return
 	}
 	c.mux.ServeHTTP(w, r)
-}
-
-// harden sets the headers of every response: nothing but this origin's own files, no frames,
-// no caches, no other origins.
-func (c *Console) harden(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	// Not no-referrer: it would make the Origin of a form "null".
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	if c.cfg.Owner.Secure() {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
-	}
-}
-
-// rebound reports whether a loopback server is addressed by another name, as after DNS
-// rebinding.
-func (c *Console) rebound(r *http.Request) bool {
-	host := (&url.URL{Host: r.Host}).Hostname()
-	return loopback.Host(strings.ToLower(c.base.Hostname())) && !loopback.Host(strings.ToLower(host))
 }
 
 // visit is one request of a browser in which the owner is logged in.
@@ -229,20 +205,7 @@ func statusOf(err error) int {
 	if e, ok := errors.AsType[*oauth.Error](err); ok {
 		return cmp.Or(e.Status, http.StatusInternalServerError)
 	}
-	switch fault.KindOf(err) {
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.Unauthorized:
-		return http.StatusForbidden
-	case fault.Conflict:
-		return http.StatusConflict
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
-	case fault.Internal:
-		return http.StatusInternalServerError
-	default:
-		return http.StatusUnprocessableEntity
-	}
+	return door.StatusOf(err)
 }
 
 // render writes a template that stands alone.
@@ -257,8 +220,5 @@ func (c *Console) render(w http.ResponseWriter, status int, name string, data an
 		http.Error(w, "This page could not be shown. The log of the server has the reason.", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the browser may have left
+	door.WriteHTML(w, status, b.Bytes())
 }

@@ -2,6 +2,9 @@ package console
 
 import "html/template"
 
+// Icons returns the function that draws an icon of the console, for pages that look like it.
+func Icons() func(name string) template.HTML { return icons() }
+
 // icons returns the function that draws an icon of 16 by 16 points in the colour of the text
 // around it.
 func icons() func(name string) template.HTML {
@@ -53,5 +56,8 @@ func iconPaths() map[string]string {
 		"trash":   "M3 4.500h10M6 4.500v-2h4v2M4.2 4.500l.6 9h6.400l.6-9M6.8 7v4M9.2 7v4",
 		"move":    "M8 2v12M5.5 4.500 8 2l2.5 2.500M5.5 11.500 8 14l2.5-2.500",
 		"pause":   "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM6.5 6v4M9.5 6v4",
+		"people":  "M6 3a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5zM1.500 13.500c0-2.500 2-4 4.500-4s4.500 1.500 4.500 4M10.500 3.300a2.500 2.500 0 0 1 0 4.500M12 9.800c1.500.6 2.500 1.900 2.500 3.700",
+		"rows":    "M2.500 4h11v3h-11zM2.500 9h11v3h-11z",
+		"pulse":   "M1.500 8h3l2-5 3 10 2-5h3",
 	}
 }

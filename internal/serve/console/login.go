@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"candela/internal/access/door"
 )
 
 // loginPath returns the address of the login that leads back to a page.
@@ -38,11 +40,11 @@ func (c *Console) loginForm(w http.ResponseWriter, r *http.Request, status int, 
 
 // login starts a session.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	if !c.ours(r) {
+	if !door.SameOrigin(c.base, r) {
 		refuse(w, "The form was sent by another site. You are not logged in.")
 		return
 	}
-	if !readForm(w, r) {
+	if !door.ReadForm(w, r, maxForm) {
 		return
 	}
 	to := r.PostFormValue("to")

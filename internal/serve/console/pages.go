@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"candela/internal/access/door"
 	"candela/internal/access/owner"
 	"candela/internal/kit/principal"
 	"candela/lib/fault"
@@ -280,7 +280,7 @@ const maxForm = 16 << 10
 // this origin, is carried out.
 func (c *Console) act(a act) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !c.ours(r) {
+		if !door.SameOrigin(c.base, r) {
 			refuse(w, "The form was sent by another site. Nothing was done.")
 			return
 		}
@@ -293,7 +293,7 @@ func (c *Console) act(a act) http.HandlerFunc {
 			slowDown(w, wait)
 			return
 		}
-		if !readForm(w, r) {
+		if !door.ReadForm(w, r, maxForm) {
 			return
 		}
 		if !s.Validates(r.URL.Path, r.PostFormValue("token")) {
@@ -350,22 +350,6 @@ func (c *Console) carryOut(v *visit, a act) {
 }
 
 func refuse(w http.ResponseWriter, text string) { http.Error(w, text, http.StatusForbidden) }
-
-// readForm reads the body of a form, or answers the request.
-func readForm(w http.ResponseWriter, r *http.Request) bool {
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
-		http.Error(w, "The form must be application/x-www-form-urlencoded.", http.StatusUnsupportedMediaType)
-		return false
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
-		http.Error(w, "The form could not be read.", http.StatusBadRequest)
-		return false
-	}
-	return true
-}
 
 // errNoTrading is the error of pages that need a trading account.
 var errNoTrading = fault.New(fault.Unsupported, "no_trading", "Trading is off. Start candela with --trade.")

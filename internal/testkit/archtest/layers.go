@@ -25,7 +25,7 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/people cmd/candela/records cmd/candela/research cmd/candela/rules", "cmd/candela/cli"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source serve/hostdesk", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate operate/rehearse", "operate/status", "operate/control"}},
 		},
 		{{"work", "what can be asked for, typed", []string{"work/drawings work/hosting work/strategies", "work/research", "work/research/past", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},

@@ -93,6 +93,13 @@ type Desk struct {
 	Note func(ctx context.Context, kind, about string, body []byte) error
 	// Failed logs a failure whose text the host does not see.
 	Failed func(ctx context.Context, err error)
+
+	counted *figures
+}
+
+// New returns a Desk without a trader and an audit log.
+func New(people People, logins owners.Logins) *Desk {
+	return &Desk{People: people, Logins: logins, counted: newFigures()}
 }
 
 // Chosen returns the owners that a choice means, each once. A filter must say something: all owners are never meant by leaving

@@ -95,7 +95,8 @@ func TestDesk_DoesEachAndSaysWhatBecameOfIt(t *testing.T) {
 	}
 	p.ids[50] = "broken"
 	var failures []string
-	d := &hosting.Desk{People: p, Failed: func(_ context.Context, err error) { failures = append(failures, err.Error()) }}
+	d := hosting.New(p, nil)
+	d.Failed = func(_ context.Context, err error) { failures = append(failures, err.Error()) }
 	ids, err := d.Chosen(t.Context(), hosting.Choice{IDs: append(slices.Clone(p.ids), p.ids[0])})
 	if err != nil || !slices.Equal(ids, p.ids) {
 		t.Errorf("%v, %v", ids, err)
@@ -123,7 +124,7 @@ func TestDesk_DoesEachAndSaysWhatBecameOfIt(t *testing.T) {
 
 func TestDesk_ChoosesNobodyByAccident(t *testing.T) {
 	t.Parallel()
-	d := &hosting.Desk{People: &people{ids: make([]principal.Owner, hosting.MaxChosen+1)}}
+	d := hosting.New(&people{ids: make([]principal.Owner, hosting.MaxChosen+1)}, nil)
 	for name, c := range map[string]hosting.Choice{
 		"nothing":          {},
 		"both":             {IDs: []principal.Owner{"ann"}, Filter: owners.Filter{Plan: "pro"}},
@@ -146,10 +147,11 @@ func TestDesk_ChoosesNobodyByAccident(t *testing.T) {
 func TestDesk_NotesWhatNoRecordKeeps(t *testing.T) {
 	t.Parallel()
 	at, noted := &trader{}, []string{}
-	d := &hosting.Desk{People: &people{}, Logins: logins{}, Trader: at, Note: func(_ context.Context, kind, about string, body []byte) error {
+	d := hosting.New(&people{}, logins{})
+	d.Trader, d.Note = at, func(_ context.Context, kind, about string, body []byte) error {
 		noted = append(noted, kind+" "+about+" "+string(body))
 		return nil
-	}}
+	}
 	do := func(o hosting.Order, id principal.Owner) (last hosting.Result) {
 		for r := range d.Do(t.Context(), "ann", o, []principal.Owner{id}) {
 			last = r
