@@ -85,7 +85,7 @@ class Tools {
     const before = new Set(this.drawings.all.map((one) => one.id))
     const kept = await this.#post('#c-set', d)
     if (!kept) { this.read(); return }
-    const fresh = kept.drawings.find((one) => !before.has(one.id))
+    const fresh = kept.drawings.findLast((one) => !before.has(one.id))
     // Not when something else was begun meanwhile.
     if (fresh && (select || !point) && !this.drawings.tool && !this.open) this.drawings.select(fresh.id)
     this.speak(`${words({ ...d, price: Number(d.price), price2: Number(d.price2) }, this.view.digits)} saved.`)
