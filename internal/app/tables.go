@@ -18,6 +18,7 @@ import (
 	"candela/internal/data/provider/replay"
 	"candela/internal/data/provider/sample"
 	"candela/internal/data/provider/yahoo"
+	"candela/internal/kit/fonts"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
@@ -73,8 +74,15 @@ func Wired() Services {
 		Brokers: Brokers(),
 		Sinks:   Sinks(),
 		Stores:  stores(),
-		Draw:    chart.NewRenderer(),
+		Draw:    renderer(),
 	}
+}
+
+// renderer returns what draws pictures, with the fonts of this machine.
+func renderer() *chart.Renderer {
+	r := chart.NewRenderer()
+	r.Fallback(fonts.Open)
+	return r
 }
 
 // stores lists the kinds of store of a state directory, the default first. A new store is

@@ -30,7 +30,6 @@ import (
 	"candela/internal/serve/window"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
-	"candela/lib/chart"
 	"candela/lib/ta"
 )
 
@@ -247,7 +246,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if t.meter != nil {
 		sharing.Spent = t.meter.Spent
 	}
-	charts, asked := charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: rt.Log}, research.Config{Version: rt.release(), Rates: bars.Rates, Limit: &run.Limit{}, Streams: rt.streams}
+	charts, asked := charting.Config{Bars: bars, Renderer: renderer(), Log: rt.Log}, research.Config{Version: rt.release(), Rates: bars.Rates, Limit: &run.Limit{}, Streams: rt.streams}
 	t.parts = []lifecycle.Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()

@@ -306,3 +306,16 @@ func TestSpec_RefusesTooManyComparisonsAndDrawings(t *testing.T) {
 		}
 	}
 }
+
+// TestRenderer_NamesWhatNoFontHas draws texts in scripts that the typeface has and lacks.
+func TestRenderer_NamesWhatNoFontHas(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"Stop \u0421\u0442\u043e\u043f \u00e9": "", "\u4e70\u5165 1": "\u4e70\u5165"} {
+		s, got := basic(50), ""
+		s.Drawings = []Drawing{{Kind: TextDrawing, X: 25, Y: s.Bars.C[25], Text: text}}
+		s.Boxes = func(missing []rune) { got = string(missing) }
+		if _, err := NewRenderer().PNG(s); err != nil || got != want {
+			t.Errorf("%q: boxes for %q, want %q, %v", text, got, want, err)
+		}
+	}
+}

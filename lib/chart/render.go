@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -17,6 +18,10 @@ type Renderer struct {
 
 // NewRenderer returns a Renderer. Glyphs are made at first use.
 func NewRenderer() *Renderer { return &Renderer{stock: raster.NewStock()} }
+
+// Fallback names the fonts for characters that the typeface lacks, TrueType or OpenType, best first.
+// open is called once, when a picture first needs one. Call it before the first picture.
+func (r *Renderer) Fallback(open func() []io.ReaderAt) { r.stock.Fallback(open) }
 
 // pixels is a scene and the frame it is painted on.
 type pixels struct {
@@ -119,6 +124,9 @@ func (r *Renderer) frame(spec *Spec) (*pixels, error) {
 		return nil, fmt.Errorf("draw chart: %w", err)
 	}
 	p.Frame = f
+	if missing := f.Missing(); len(missing) > 0 && spec.Boxes != nil {
+		spec.Boxes(missing)
+	}
 	return p, nil
 }
 

@@ -75,6 +75,10 @@ type Spec struct {
 	// Pause is called every millisecond or so while the picture is drawn, so that other work can
 	// go before; nil for none. Its error ends the picture.
 	Pause func() error
+
+	// Boxes is called with the first characters of the picture that no font has, which are drawn as
+	// boxes; nil if nobody asks.
+	Boxes func(missing []rune)
 }
 
 // Named is a result under the name it was requested with.

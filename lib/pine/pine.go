@@ -4,9 +4,11 @@
 package pine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
@@ -202,10 +204,7 @@ func readSignals(c *check.Program) []signal {
 	var all []signal
 	taken := map[string]bool{}
 	add := func(title, fallback, when string, condition, plot int) {
-		label := slug(title)
-		if label == "" {
-			label = fallback
-		}
+		label := cmp.Or(slug(title, ascii), slug(title, letters), fallback)
 		own := label
 		for n := 2; taken[own]; n++ {
 			own = label + "_" + strconv.Itoa(n)
@@ -235,12 +234,20 @@ func readSignals(c *check.Program) []signal {
 	return all
 }
 
-// slug is a title in lower case with _ for everything that is no letter or digit.
-func slug(title string) string {
+func ascii(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
+
+// letters are those of every script, with the vowels over and under them, which are marks, but not the
+// marks that choose the form of a sign.
+func letters(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) && (r < 0xfe00 || r > 0xfe0f)
+}
+
+// slug is a title in lower case with _ for everything that does not belong to names.
+func slug(title string, belongs func(rune) bool) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range strings.ToLower(title) {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		if belongs(r) {
 			if gap && b.Len() > 0 {
 				b.WriteByte('_')
 			}

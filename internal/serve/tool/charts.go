@@ -126,6 +126,9 @@ func (c *charts) generateChart() toolSpec {
 			// No structured content with a picture: some clients show it instead of the
 			// picture.
 			result := mcp.Result{Content: []mcp.Content{{Image: made.Picture, MIME: "image/png", Meta: made.About}}}
+			if made.Boxes != "" {
+				result.Content = append(result.Content, mcp.Content{Text: []byte(made.Boxes)})
+			}
 			if made.JSON != nil {
 				result.Content = append(result.Content, mcp.Content{Text: made.JSON})
 			}

@@ -134,3 +134,13 @@ func TestDrawings_Refusals(t *testing.T) {
 		t.Errorf("%.300s", text)
 	}
 }
+
+// A picture whose text no font has is followed by a text which names the characters.
+func TestDrawings_NameTheCharactersThatAreBoxes(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, nil)
+	result := call(t, registry, "generate_chart", `{"bars":40,"indicators":[],"drawings":[{"type":"text","time":"#20","price":560,"text":"\u4e70\u5165 buy"}]}`)
+	if len(result.Content) != 2 || !strings.Contains(string(result.Content[1].Text), "(U+4E70)") {
+		t.Errorf("%d contents, the last is %.300s", len(result.Content), result.Content[len(result.Content)-1].Text)
+	}
+}

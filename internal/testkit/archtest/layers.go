@@ -43,7 +43,7 @@ func floors() [][]room {
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
-		{{"kit", "knows nothing about markets", []string{"kit/budget kit/run kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/sendby kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/budget kit/run kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fonts kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/sendby kit/shutdown"}}},
 		{{"lib", "the library: what is computed and drawn, public and pure", []string{
 			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate lib/chart/webfont", "lib/pine/convert lib/ta", "lib/pine/syntax",
 			"lib/ta/candle lib/backtest/performance lib/backtest/simulate lib/market/csv lib/pine/stopwatch", "lib/ta/calc lib/ta/elementary lib/market", "lib/fault lib/pattern",

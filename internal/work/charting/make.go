@@ -3,6 +3,7 @@ package charting
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,6 +39,7 @@ type Drawn struct {
 // Made is a chart in the format that was asked for.
 type Made struct {
 	Picture []byte // PNG; nil for a format without a picture
+	Boxes   string // what the picture shows as boxes, as a sentence; or ""
 	About   []byte // what the picture shows, as JSON
 	JSON    []byte // nil for the picture alone
 }
@@ -84,6 +86,7 @@ func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (
 		}
 	}
 	made.About = payload.AppendAbout(nil, shown)
+	spec.Boxes = func(missing []rune) { made.Boxes = Boxes(missing) }
 	made.Picture, err = c.Draw(ctx, caller, spec)
 	return made, err
 }
@@ -113,6 +116,16 @@ func (c *Charting) addSaved(ctx context.Context, caller principal.Caller, q *Dra
 	saved, more, err := c.Saved.Saved(ctx, caller, shown.Instrument, chart.MaxDrawings-len(q.Drawings))
 	q.Drawings, shown.MoreDrawings = append(slices.Clip(q.Drawings), saved...), more
 	return err
+}
+
+// Boxes says which characters a picture shows as boxes.
+func Boxes(missing []rune) string {
+	var b strings.Builder
+	b.WriteString("The picture shows boxes in place of these characters, which no font of the server's machine has:")
+	for _, r := range missing {
+		fmt.Fprintf(&b, " %c (%U)", r, r)
+	}
+	return b.String()
 }
 
 // MaxAnswer bounds one answer, of any tool and of a page: its texts, pictures and structured content. The largest

@@ -34,7 +34,7 @@ func (s *Stock) Face(w Weight, capPx int) *Face {
 	w = min(w, Medium)
 	capPx = min(max(capPx, minCap), maxCap)
 	n := &s.fonts[w]
-	n.once.Do(func() { n.open(w) })
+	n.once.Do(func() { n.open(w); n.fallback = &s.others })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f := n.faces[capPx]
@@ -59,10 +59,10 @@ func (f *Face) mask(slot, phase int, s *scan) *mask {
 
 // Width returns how far s advances, in pixels.
 func (f *Face) Width(s string) float64 {
-	units, prev := 0, -1
-	for _, r := range s {
-		slot := f.font.slot(r)
-		units += f.font.kerned(prev, slot) + f.font.glyph(slot).advance
+	units, prev, n := 0, -1, f.font
+	for _, r := range visual(s) {
+		slot := n.slot(r)
+		units += n.kerned(prev, slot) + n.sign(r, slot).advance
 		prev = slot
 	}
 	return float64(float64(units) * f.scale)
@@ -77,15 +77,26 @@ func (f *Frame) Text(face *Face, x float64, baseline int, s string, c Color) flo
 		return x + face.Width(s)
 	}
 	n := face.font
-	for _, r := range s {
+	for _, r := range visual(s) {
 		slot := n.slot(r)
 		units += n.kerned(prev, slot)
 		quarter := int(math.Floor(float64((x+float64(float64(units)*face.scale))*phases) + 0.5))
-		f.stamp(face.mask(slot, quarter&(phases-1), &f.scan), quarter>>2, baseline, p)
-		units += n.glyph(slot).advance
+		f.stamp(f.mask(face, r, slot, quarter&(phases-1)), quarter>>2, baseline, p)
+		units += n.sign(r, slot).advance
 		prev = slot
 	}
 	return x + float64(float64(units)*face.scale)
+}
+
+// mask returns the mask of a character, whose slot is known, and notes that it is a box.
+func (f *Frame) mask(face *Face, r rune, slot, phase int) *mask {
+	if n := face.font; n.beyond(slot) {
+		if g := n.other(r); g != n.none() {
+			return f.scan.mask(g.curves, face.scale, phase)
+		}
+		f.miss(r)
+	}
+	return face.mask(slot, phase, &f.scan)
 }
 
 // stamp blends one mask, clipped.

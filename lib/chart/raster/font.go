@@ -23,7 +23,8 @@ const (
 )
 
 // extraRunes are the characters beyond printable ASCII that have masks, in
-// order. Those of figureRunes are drawn here; every other character is a box.
+// order. Those of figureRunes are drawn here; every other character is read when a text
+// needs it, and its masks are not kept.
 const extraRunes = "\u00a0\u00b0\u00b1\u00b2\u00b5\u00b7\u00d7\u0394\u03c3\u2013\u2014\u2026\u20ac\u2212\u2248\u2264\u2265"
 
 const (
@@ -47,6 +48,9 @@ type font struct {
 	buf   sfnt.Buffer
 	ppem  fixed.Int26_6 // one unit per pixel, so nothing is rounded
 	faces [maxCap + 1]*Face
+
+	others   map[rune]*glyph // of characters without a slot
+	fallback *fallback
 }
 
 const (
@@ -192,10 +196,35 @@ func curves(segs sfnt.Segments) []curve {
 			out = append(out, curve{pen, at(s.Args[0]), at(s.Args[1])})
 			pen = at(s.Args[1])
 		case sfnt.SegmentOpCubeTo:
-			panic("raster: embedded font has cubic outlines")
+			out = cubic(out, pen, at(s.Args[0]), at(s.Args[1]), at(s.Args[2]))
+			pen = at(s.Args[2])
 		}
 	}
 	closeContour()
+	return out
+}
+
+// cubic adds a cubic curve as quadratic ones.
+func cubic(out []curve, a, b, c, d point) []curve {
+	const parts = 4
+	at := func(t float64) point {
+		u := 1 - t
+		k := [4]float64{float64(u * u * u), float64(3 * u * u * t), float64(3 * u * t * t), float64(t * t * t)}
+		return point{
+			float64(k[0]*a.x) + float64(k[1]*b.x) + float64(k[2]*c.x) + float64(k[3]*d.x),
+			float64(k[0]*a.y) + float64(k[1]*b.y) + float64(k[2]*c.y) + float64(k[3]*d.y),
+		}
+	}
+	from := a
+	for i := range parts {
+		middle, to := at((float64(i)+0.5)/parts), at(float64(i+1)/parts)
+		if i == parts-1 {
+			to = d
+		}
+		bend := point{float64(2*middle.x) - (from.x+to.x)/2, float64(2*middle.y) - (from.y+to.y)/2}
+		out = append(out, curve{from, bend, to})
+		from = to
+	}
 	return out
 }
 

@@ -24,6 +24,8 @@ type Frame struct {
 	col    column
 	segs   []segment
 	scan   scan
+
+	missing []rune // drawn as boxes
 }
 
 type rect struct{ x0, y0, x1, y1 int }

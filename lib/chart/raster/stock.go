@@ -31,6 +31,7 @@ type Stock struct {
 
 	encoders sync.Pool // of *deflate.Encoder
 	fonts    [weights]font
+	others   fallback
 }
 
 // NewStock returns an empty Stock. Glyphs are made at first use.
@@ -76,6 +77,7 @@ func frameBytes(w, h, bpp int) int { return (w*bpp + 1) * h }
 func (f *Frame) begin(s *Stock, w, h, bpp int, background Color) {
 	f.stock, f.w, f.h, f.bpp, f.stride = s, w, h, bpp, w*bpp+1
 	f.pix = f.pix[:f.stride*h]
+	f.missing = f.missing[:0]
 	f.NoClip()
 	f.pal.reset()
 	f.col.reset(h)
