@@ -2,6 +2,7 @@ package chart
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"candela/lib/market"
@@ -175,6 +176,62 @@ func TestCaptions_AtTheLastBarAreReadWhole(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("pointer %d: the caption is not drawn", pointer)
+		}
+	}
+}
+
+// A caption over the highest bar stands below the legend, also one of several rows.
+func TestCaptions_StandBelowTheLegend(t *testing.T) {
+	t.Parallel()
+	spec := basic(80)
+	r := scriptedCaption(spec, true, "one\ntwo\nthree\nfour", ta.PointDown)
+	top := highest(&spec.Bars)
+	r.Drawn.Shapes[0].Points[0] = ta.Point{X: top, Y: spec.Bars.H[top]}
+	spec.Results = []Named{{"x", r}}
+	var scene Scene
+	if err := scene.Layout(spec, fixedWidth); err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for i := range scene.Figures {
+		f := &scene.Figures[i]
+		if f.Kind != RoundFigure {
+			continue
+		}
+		seen = true
+		for _, legend := range scene.legends {
+			if int(f.Y[0]) < legend.Y1 {
+				t.Errorf("a caption begins at %v, the legend ends at %v", f.Y[0], legend.Y1)
+			}
+		}
+	}
+	if !seen {
+		t.Error("no caption")
+	}
+}
+
+// The tags of two profiles have the names of their profiles; those of one do not need it.
+func TestPills_OfTwoProfilesHaveTheirNames(t *testing.T) {
+	t.Parallel()
+	for _, labels := range [][]string{{"VPVR(24)"}, {"VPVR(24)", "SVP(24)"}, {"VPVR(24)", "VPVR(12)"}} {
+		spec := basic(80)
+		for i, label := range labels {
+			low, high := spec.Bars.L[lowest(&spec.Bars)], spec.Bars.H[highest(&spec.Bars)]
+			at := low + (0.5+0.4*float64(i))*(high-low)
+			spec.Results = append(spec.Results, Named{label, &ta.Result{Label: label, Overlay: true, HLines: []ta.HLine{{Y: at, Label: "POC", Style: ta.Primary}}}})
+		}
+		var scene Scene
+		if err := scene.Layout(spec, fixedWidth); err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for i := range scene.Pills {
+			if name := scene.Pills[i].Name.Text; strings.Contains(name, "POC") {
+				names[name] = true
+			}
+		}
+		if len(names) != len(labels) || len(labels) == 1 && !names["POC"] {
+			t.Errorf("%v: the tags are %v", labels, names)
 		}
 	}
 }

@@ -82,6 +82,38 @@ func (l *layout) captionsAhead() int {
 	return min(l.ahead+int(math.Ceil(bars)), max(mostAhead, l.n/2))
 }
 
+// captionHead is the part of the price pane that captions may take at its top.
+const captionHead = 0.2
+
+// captionRoom returns the top of the price axis, lowered so that captions over bars stand below the
+// legend.
+func (l *layout) captionRoom(a axis) float64 {
+	highest := a.top + float64(captionHead*float64(l.Panes[0].Rect.height()))
+	free, top := float64(l.legendEnd(l.rows)), a.top
+	for v := range l.each {
+		if v.pane > 0 || !v.scripted() {
+			continue
+		}
+		for i := range v.Drawn.Shapes {
+			s := &v.Drawn.Shapes[i]
+			if s.Kind != ta.Caption || s.Pointer != ta.PointDown || len(s.Points) == 0 {
+				continue
+			}
+			value := s.Points[0].Y
+			if x := s.Points[0].X; x >= 0 && x < l.n && s.Place == ta.AboveBar {
+				value = l.candles.h[x]
+			}
+			part := (a.b - a.bottom + float64(a.a*a.f(value))) / (a.top - a.bottom) // of the axis
+			if !(part > 0.5 && part <= 1) {
+				continue
+			}
+			_, _, h := l.captionSize(s)
+			top = max(top, a.bottom-(a.bottom-free-h-float64((captionPoint+4)*l.s))/part)
+		}
+	}
+	return min(top, highest)
+}
+
 // captionCorner returns the upper left corner of a caption's ground.
 func captionCorner(s *ta.Shape, x, y, w, h, point float64) (left, top float64) {
 	switch s.Pointer {

@@ -169,14 +169,22 @@ const (
 	fibLine    = 0.75
 )
 
-// drawnColor is a colour that no overlay has, as long as there is one.
-func (l *layout) drawnColor() raster.Color { return l.theme.cycle[l.walk%len(l.theme.cycle)] }
+// drawnColor is the colour of a drawing: one that neither an overlay nor another drawing has, as long
+// as there is one.
+func (l *layout) drawnColor(d *Drawing) raster.Color {
+	for i := range l.spec.Drawings {
+		if d == &l.spec.Drawings[i] {
+			return l.theme.cycle[(l.walk+i)%len(l.theme.cycle)]
+		}
+	}
+	return l.theme.strong
+}
 
 // collectDrawnPills adds the pills of the levels among the drawings.
 func (l *layout) collectDrawnPills() {
 	for i, ok := range l.visible {
 		if d := &l.spec.Drawings[i]; ok && d.Kind == LevelDrawing {
-			l.pill(0, rankLevel, d.Y, l.drawnColor(), "", "")
+			l.pill(0, rankLevel, d.Y, l.drawnColor(d), "", "")
 		}
 	}
 }
@@ -205,8 +213,9 @@ func (l *layout) drawDrawings() {
 
 func (l *layout) drawLevel(d *Drawing) {
 	y := l.drawnRow(d.Y)
-	l.Levels = append(l.Levels, Rule{X1: l.axisX, Y: y, Thick: l.s, Color: l.drawnColor()})
-	l.labelDrawing(d.Text, float64(legendLeft*l.s), y-5*l.s)
+	l.Levels = append(l.Levels, Rule{X1: l.axisX, Y: y, Thick: l.s, Color: l.drawnColor(d)})
+	w := l.measure(d.Text, Small, l.s)
+	l.labelDrawing(d, labelPlace{float64(legendLeft * l.s), y - 5*l.s}, labelPlace{float64(l.axisX-legendLeft*l.s) - w, y - 5*l.s})
 }
 
 func (l *layout) drawSegment(d *Drawing) {
@@ -225,12 +234,19 @@ func (l *layout) drawSegment(d *Drawing) {
 	if !ok {
 		return
 	}
-	l.drawnStroke(drawnWidth, 0, seg.x0, seg.y0, seg.x1, seg.y1)
-	middle := func(a, b float64, lo, hi int) float64 {
-		return (min(max(a, float64(lo)), float64(hi)) + min(max(b, float64(lo)), float64(hi))) / 2
+	l.drawnStroke(l.drawnColor(d), drawnWidth, 0, seg.x0, seg.y0, seg.x1, seg.y1)
+	x0, x1 = max(seg.x0, float64(pane.X0)), min(seg.x1, float64(l.axisX))
+	half := l.measure(d.Text, Small, l.s) / 2
+	var places [5]labelPlace
+	for i, part := range [...]float64{0.5, 0.3, 0.7, 0.12, 0.88} {
+		x := x0 + float64(part*(x1-x0))
+		y := (seg.y0 + seg.y1) / 2
+		if seg.x1 > seg.x0 {
+			y = seg.y0 + float64((x-seg.x0)/(seg.x1-seg.x0)*(seg.y1-seg.y0))
+		}
+		places[i] = labelPlace{x - half, int(min(max(y, float64(pane.Y0)), float64(pane.Y1))) - 7*l.s}
 	}
-	x, y := middle(seg.x0, seg.x1, pane.X0, pane.X1), middle(seg.y0, seg.y1, pane.Y0, pane.Y1)
-	l.labelDrawing(d.Text, x-l.measure(d.Text, Small, l.s)/2, int(y)-7*l.s)
+	l.labelDrawing(d, places[:]...)
 }
 
 func (l *layout) drawBox(d *Drawing) {
@@ -243,16 +259,18 @@ func (l *layout) drawBox(d *Drawing) {
 	const far = 64
 	r.X0, r.X1 = max(r.X0, pane.X0-far), min(r.X1, pane.X1+far)
 	r.Y0, r.Y1 = max(r.Y0, pane.Y0-far), min(r.Y1, pane.Y1+far)
-	l.Profile = append(l.Profile, Box{r, 0, l.drawnColor().Alpha(boxFill)})
+	l.Profile = append(l.Profile, Box{r, 0, l.drawnColor(d).Alpha(boxFill)})
 	half := float64(l.s) / 2
 	left, top, right, bottom := float64(r.X0)+half, float64(r.Y0)+half, float64(r.X1)+half, float64(r.Y1)+half
-	l.drawnStroke(1, 0, left, bottom, left, top, right, top, right, bottom)
-	l.drawnStroke(1, 0, left, bottom, right, bottom)
-	l.labelDrawing(d.Text, float64(max(r.X0, pane.X0)+6*l.s), max(r.Y0, pane.Y0)+(capHeight+6)*l.s)
+	l.drawnStroke(l.drawnColor(d), 1, 0, left, bottom, left, top, right, top, right, bottom)
+	l.drawnStroke(l.drawnColor(d), 1, 0, left, bottom, right, bottom)
+	inside := float64(max(r.X0, pane.X0) + 6*l.s)
+	l.labelDrawing(d, labelPlace{inside, max(r.Y0, pane.Y0) + (capHeight+6)*l.s}, labelPlace{inside, min(r.Y1, pane.Y1) - 6*l.s},
+		labelPlace{inside, r.Y0 - 5*l.s}, labelPlace{inside, r.Y1 + (capHeight+5)*l.s})
 }
 
 func (l *layout) drawFib(d *Drawing) {
-	color := l.drawnColor()
+	color := l.drawnColor(d)
 	left := max(int(math.Floor(l.drawnX(min(d.X, d.X2)))), 0)
 	for i, level := range Retracements(d.Y, d.Y2) {
 		y := l.drawnRow(level.Price)
@@ -266,58 +284,35 @@ func (l *layout) drawFib(d *Drawing) {
 			text = string(trimDecimals([]byte(text)))
 		}
 		text += " " + l.Panes[0].notation.text(level.Price)
-		l.labelAt(text, float64(left+4*l.s), y-4*l.s)
+		l.nameRetracement(text, color, left, y)
 	}
 	if seg, ok := clipSegment(segment{l.drawnX(d.X), l.drawnY(d.Y), l.drawnX(d.X2), l.drawnY(d.Y2)}, l.Panes[0].Rect, float64(8*l.s)); ok {
-		l.drawnStroke(drawnWidth, 4, seg.x0, seg.y0, seg.x1, seg.y1)
+		l.drawnStroke(color, drawnWidth, 4, seg.x0, seg.y0, seg.x1, seg.y1)
 	}
-	l.labelDrawing(d.Text, float64(left+4*l.s), l.drawnRow(max(d.Y, d.Y2))-(drawnPitch+4)*l.s)
+	l.labelDrawing(d, labelPlace{float64(left + 4*l.s), l.drawnRow(max(d.Y, d.Y2)) - (drawnPitch+4)*l.s})
 }
 
 func (l *layout) drawText(d *Drawing) {
 	x, y := l.drawnX(d.X), l.drawnY(d.Y)
-	l.dot(0, x, y, 2.6, 3.8, l.drawnColor())
-	gap := float64(8 * l.s)
-	if w := l.measure(d.Text, Small, l.s); x+gap+w > float64(l.axisX-4*l.s) && x-gap-w > 0 {
-		x -= gap + gap + w // on the other side
+	l.dot(0, x, y, 2.6, 3.8, l.drawnColor(d))
+	gap, w, baseline := float64(8*l.s), l.measure(d.Text, Small, l.s), int(y)+capHeight*l.s/2
+	places := [2]labelPlace{{x + gap, baseline}, {x - gap - w, baseline}}
+	if x+gap+w > float64(l.axisX-4*l.s) && x-gap-w > 0 {
+		places[0], places[1] = places[1], places[0]
 	}
-	l.labelDrawing(d.Text, x+gap, int(y)+capHeight*l.s/2)
+	l.labelDrawing(d, places[:]...)
 }
 
 // drawnStroke adds a line through points, given as x and y in turn, from left to right.
 // Width and dash are in logical pixels.
-func (l *layout) drawnStroke(width, dash float64, points ...float64) {
+func (l *layout) drawnStroke(color raster.Color, width, dash float64, points ...float64) {
 	s := float64(l.s)
-	k := Stroke{From: len(l.px), Width: float64(width * s), Color: l.drawnColor(), On: float64(dash * s), Off: float64(dash * s)}
+	k := Stroke{From: len(l.px), Width: float64(width * s), Color: color, On: float64(dash * s), Off: float64(dash * s)}
 	for i := 0; i < len(points); i += 2 {
 		l.px, l.py = append(l.px, points[i]), append(l.py, points[i+1])
 	}
 	k.To = len(l.px)
 	l.Drawings = append(l.Drawings, k)
-}
-
-// labelDrawing writes the text of a drawing, if it has one, at the given place or the
-// nearest free one above or below. A small picture may have none.
-func (l *layout) labelDrawing(text string, x float64, baseline int) {
-	if text == "" {
-		return
-	}
-	pitch := drawnPitch * l.s
-	for k := range l.Panes[0].Rect.height() / pitch {
-		if l.labelAt(text, x, baseline-k*pitch) || k > 0 && l.labelAt(text, x, baseline+k*pitch) {
-			return
-		}
-	}
-}
-
-// labelAt writes a text in the colour of drawings, moved sideways into the pane, if there
-// is room for it.
-func (l *layout) labelAt(text string, x float64, baseline int) bool {
-	margin := float64(4 * l.s)
-	text = l.fit(text, Small, float64(l.axisX)-2*margin)
-	w := l.measure(text, Small, l.s)
-	x = math.Floor(max(min(x, float64(l.axisX)-margin-w), margin))
-	return l.placeText(Label{X: x, Width: w, Baseline: baseline, Text: text, Face: Small, Color: l.theme.readable(l.drawnColor())}, 0)
 }
 
 // drawnX returns the device x of a bar, which may lie outside the bars of the chart.

@@ -2,8 +2,11 @@ package chart
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"candela/internal/testkit/longtest"
@@ -316,6 +319,58 @@ func TestRenderer_NamesWhatNoFontHas(t *testing.T) {
 		s.Boxes = func(missing []rune) { got = string(missing) }
 		if _, err := NewRenderer().PNG(s); err != nil || got != want {
 			t.Errorf("%q: boxes for %q, want %q, %v", text, got, want, err)
+		}
+	}
+}
+
+// TestDrawings_LabelsHideNoCandle draws a label where the candles are: it stands beside them, in the
+// colour of its drawing alone.
+func TestDrawings_LabelsHideNoCandle(t *testing.T) {
+	t.Parallel()
+	s := basic(80)
+	last := s.Bars.C[40]
+	s.Drawings = []Drawing{
+		{Kind: TextDrawing, X: 40, Y: last, Text: "a note of some length"},
+		{Kind: LineDrawing, X: 20, X2: 60, Y: last, Y2: last, Text: "a line"},
+	}
+	var scene Scene
+	if err := scene.Layout(s, fixedWidth); err != nil {
+		t.Fatal(err)
+	}
+	colors := map[string]bool{}
+	for i := range scene.Labels {
+		label := &scene.Labels[i]
+		if label.Text != s.Drawings[0].Text && label.Text != s.Drawings[1].Text {
+			continue
+		}
+		colors[fmt.Sprint(label.Color)] = true
+		box := Rect{int(label.X), label.Baseline - capHeight, int(label.X + label.Width), label.Baseline}
+		for _, c := range scene.Candles {
+			if c.Wick.overlaps(box) || c.Body.overlaps(box) {
+				t.Errorf("%q at %v hides a candle at %v", label.Text, box, c.Wick)
+			}
+		}
+	}
+	if len(colors) != 2 {
+		t.Errorf("the labels of two drawings have %d colours", len(colors))
+	}
+}
+
+// TestDrawings_EveryRetracementHasItsName draws a move so small that its levels are close together.
+func TestDrawings_EveryRetracementHasItsName(t *testing.T) {
+	t.Parallel()
+	for _, size := range []float64{0.002, 0.01, 0.03} {
+		s := basic(160)
+		from := s.Bars.C[80]
+		s.Drawings = []Drawing{{Kind: FibDrawing, X: 80, X2: 100, Y: from, Y2: from * (1 + size)}}
+		var scene Scene
+		if err := scene.Layout(s, fixedWidth); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"0 ", "0.236 ", "0.382 ", "0.5 ", "0.618 ", "0.786 ", "1 "} {
+			if !slices.ContainsFunc(scene.Labels, func(l Label) bool { return strings.HasPrefix(l.Text, name) }) {
+				t.Errorf("a move of %v: no name for %s", size, name)
+			}
 		}
 	}
 }

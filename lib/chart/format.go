@@ -35,7 +35,7 @@ const (
 // in any of them, not counting what is noise at the scale of a price, and no
 // more than makes seven significant digits of the largest.
 func priceNotation(columns ...[]float64) notation {
-	const tolerance = 1e-9 // relative; a price of seven digits is far from it
+	const tolerance = 7e-8 // relative: of prices kept in 32 bits; one of seven digits is further from it
 	largest := 0.0
 	for _, column := range columns {
 		for _, v := range column {

@@ -175,6 +175,7 @@ func (l *layout) scalePanes() {
 		top, bottom := float64(p.Rect.Y0+panelLegend*l.s), float64(p.Rect.Y1-panelFoot*l.s)
 		if i == 0 {
 			top, bottom = l.priceEdges()
+			top = l.captionRoom(newAxis(p.span.lo, p.span.hi, top, bottom, p.log))
 		}
 		p.axis = newAxis(p.span.lo, p.span.hi, top, bottom, p.log)
 	}

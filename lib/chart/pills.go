@@ -44,10 +44,27 @@ func (l *layout) collectPills() {
 		}
 		for _, h := range v.HLines {
 			if v.pane == 0 && h.Label != "" {
-				l.pill(0, rankRule, h.Y, l.ruleColor(h.Style, v).Alpha(1), h.Label, h.Label)
+				name := l.ownLevel(v, h.Label)
+				l.pill(0, rankRule, h.Y, l.ruleColor(h.Style, v).Alpha(1), name, name)
 			}
 		}
 	}
+}
+
+// ownLevel returns the name of a level over the price, with that of its result where another one has a
+// level of the same name: two profiles have a POC each.
+func (l *layout) ownLevel(v *shown, label string) string {
+	base, _ := legendName(v.Label)
+	for o := range l.each {
+		if o == v || o.pane > 0 || !slices.ContainsFunc(o.HLines, func(h ta.HLine) bool { return h.Label == label }) {
+			continue
+		}
+		if other, _ := legendName(o.Label); other != base {
+			return base + " " + label
+		}
+		return v.Label + " " + label
+	}
+	return label
 }
 
 // pillRank returns the rank of a line's last value on the axis, if it is shown there.

@@ -30,30 +30,30 @@ func wanted() []string {
 }
 
 // folders lists where systems keep fonts, the user's own first.
-func folders(env func(string) string) []string {
+func folders(home string) []string {
 	var all []string
-	add := func(base string, parts ...string) {
-		if base != "" {
-			all = append(all, filepath.Join(append([]string{base}, parts...)...))
+	if home != "" {
+		for _, own := range []string{".local/share/fonts", ".fonts", "Library/Fonts", "AppData/Local/Microsoft/Windows/Fonts"} {
+			all = append(all, filepath.Join(home, filepath.FromSlash(own)))
 		}
 	}
-	add(env("XDG_DATA_HOME"), "fonts")
-	add(env("HOME"), ".local", "share", "fonts")
-	add(env("HOME"), ".fonts")
-	add(env("HOME"), "Library", "Fonts")
-	add(env("LOCALAPPDATA"), "Microsoft", "Windows", "Fonts")
-	add(env("SystemRoot"), "Fonts")
-	return append(all, "/usr/local/share/fonts", "/usr/share/fonts", "/Library/Fonts", "/System/Library/Fonts")
+	return append(all, "/usr/local/share/fonts", "/usr/share/fonts", "/Library/Fonts", "/System/Library/Fonts", `C:\Windows\Fonts`)
 }
 
 // Open opens the fonts of this machine that help, best first; none is no error. The files stay open for
 // the life of the process, because glyphs are read when a text needs them.
-func Open() []io.ReaderAt { return open(folders(os.Getenv)) }
+func Open() []io.ReaderAt {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // the fonts of the system remain
+	}
+	return open(folders(home))
+}
 
 func open(folders []string) []io.ReaderAt {
 	var files []io.ReaderAt
 	for _, path := range find(folders) {
-		if f, err := os.Open(path); err == nil {
+		if f, err := os.Open(path); err == nil { //nolint:gosec // G304: in a folder of fonts
 			files = append(files, f)
 		}
 	}

@@ -87,7 +87,7 @@ func TestFallback_OfTheMachine(t *testing.T) {
 		t.Logf("not on this machine: %v", err)
 		return
 	}
-	defer file.Close()
+	t.Cleanup(func() { _ = file.Close() })
 	stock := NewStock()
 	stock.Fallback(func() []io.ReaderAt { return []io.ReaderAt{file} })
 	if _, missing := drawn(t, stock, "\u0642\u0648\u0629 \u0627\u0644\u0634\u0631\u0627\u0621 \u05de\u05db\u05e8"); len(missing) > 0 {
