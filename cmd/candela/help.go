@@ -96,6 +96,7 @@ Flags:
   --check         ask the repository which release is the newest; nothing is sent but the question,
                   and candela never asks by itself
   --from ADDRESS  of the repository, if it is another one
+  --json          print JSON
 
 Example:
   candela version --check
@@ -145,7 +146,7 @@ Examples:
 `
 	plansHelp = `
 Commands:
-  check    print the plans of plans.toml in the state directory; exit with 1 if the server would refuse the file
+  check    print the plans of plans.toml in the state directory, with --json as JSON; exit with 1 if the server would refuse the file
   reload   put the file in force at the running server, and at all replicas
 
 Examples:
@@ -390,7 +391,7 @@ import user/name/3 is user.name.3.pine.
 
 list shows the stored scripts, add FILE stores one under the name of its file, add
 --library USER/NAME/VERSION FILE stores a library that scripts import, and remove NAME
-removes one. Stored scripts are indicators under --toolsets scripts.
+removes one. Stored scripts are indicators under --toolsets scripts. list --json prints JSON.
 
 Examples:
   candela script check my_cross.pine
@@ -401,7 +402,7 @@ Exit codes: 0 no errors, 1 errors.
 `
 	policyHelp = `
   check [FILE]  check and explain a policy; without FILE the one that a start would use.
-                Says whether it is the policy in force.
+                Says whether it is the policy in force. --json prints the policy as JSON.
   apply         check the file of the running program and put it in force, without a restart
 
 Examples:

@@ -22,13 +22,17 @@ const (
 )
 
 func printVersion(ctx context.Context, in cli.Call) error {
+	var asJSON bool
 	check, from := false, "https://github.com/"+repository
-	rest, err := cli.CutFlags(in.Args, map[string]*bool{"--check": &check}, []cli.Flag{cli.TextFlag("--from", &from, "the address of the repository")})
+	rest, err := cli.CutFlags(in.Args, map[string]*bool{"--check": &check, "--json": &asJSON}, []cli.Flag{cli.TextFlag("--from", &from, "the address of the repository")})
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
-		return fault.Field("version", strings.Join(rest, " "), "--check, to ask for the newest release")
+		return fault.Field("version", strings.Join(rest, " "), "--check, to ask for the newest release, and --json")
+	}
+	if asJSON {
+		return versionJSON(ctx, in, check, from)
 	}
 	if _, err := fmt.Fprintln(in.Stdout, "candela", in.Version); err != nil || !check {
 		return err
@@ -49,6 +53,20 @@ func printVersion(ctx context.Context, in cli.Call) error {
 		_, err = fmt.Fprintln(in.Stdout, "There is no newer release.")
 	}
 	return err
+}
+
+// versionJSON prints the version as JSON, and the newest release where it is asked for; "" is none.
+func versionJSON(ctx context.Context, in cli.Call, check bool, from string) error {
+	own, details, _ := strings.Cut(in.Version, " ")
+	answer := map[string]string{"version": own, "details": details}
+	if check {
+		newest, err := newestRelease(ctx, strings.TrimSuffix(from, "/"))
+		if err != nil {
+			return err
+		}
+		answer["newest"] = newest
+	}
+	return cli.PrintJSON(in.Stdout, answer)
 }
 
 // newestRelease asks where the page of the newest release is, and sends nothing else.

@@ -41,7 +41,9 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	for i, name := range want.Indicators {
 		spec.Results[i].Name = name // as written, without the number of a repeated one
 	}
-	spec.Boxes = func(missing []rune) { rt.Log.WarnContext(ctx, "the picture shows boxes for characters that no font of this machine has", "characters", string(missing)) }
+	spec.Boxes = func(missing []rune) {
+		rt.Log.WarnContext(ctx, "the picture shows boxes for characters that no font of this machine has", "characters", string(missing))
+	}
 	png, err := rt.Draw.PNG(spec)
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)

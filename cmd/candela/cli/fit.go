@@ -22,6 +22,16 @@ func Fit(w io.Writer) io.Writer {
 	return FitTo(w, columns(file))
 }
 
+// Width returns how many characters a line of a terminal has, 0 for what is none.
+func Width(w io.Writer) int {
+	if file, ok := w.(*os.File); ok && Terminal(w) {
+		if n := columns(file); n >= narrowest {
+			return n
+		}
+	}
+	return 0
+}
+
 // Table returns a writer of tables that fit an output: cells end with tabs, and Flush writes them.
 func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(Fit(w), 0, 0, 2, ' ', 0) }
 
@@ -58,14 +68,14 @@ func (f *fitting) Write(p []byte) (int, error) {
 
 // broken breaks a line at spaces.
 func broken(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
+	if shownWidth(line) <= width {
 		return line
 	}
 	indent := lastColumn(line, width*2/3)
 	var out strings.Builder
 	at := 0 // characters of the line that is written
 	for i, word := range strings.Split(line, " ") {
-		n := utf8.RuneCountInString(word)
+		n := shownWidth(word)
 		switch {
 		case i == 0:
 		case at+1+n > width && at > indent:
@@ -79,6 +89,23 @@ func broken(line string, width int) string {
 		at += n
 	}
 	return strings.ReplaceAll(out.String(), " \n", "\n")
+}
+
+// shownWidth is the number of characters that a terminal shows of a text: colours take no room.
+func shownWidth(text string) int {
+	n := utf8.RuneCountInString(text)
+	for {
+		_, rest, coloured := strings.Cut(text, "\033[")
+		if !coloured {
+			return n
+		}
+		code, after, ends := strings.Cut(rest, "m")
+		if !ends {
+			return n
+		}
+		n -= len("\033[") + len(code) + len("m")
+		text = after
+	}
 }
 
 // lastColumn returns where the last column of a line begins that is left of most, 4 where there is none: columns are

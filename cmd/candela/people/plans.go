@@ -39,6 +39,8 @@ func reloadPlans(ctx context.Context, in cli.Call) error {
 
 // checkPlans prints the plans of the state directory, or what is wrong with them.
 func checkPlans(_ context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	in.Args = args
 	cfg, err := in.Flags("plans check", "flags only")
 	if err != nil {
 		return err
@@ -46,6 +48,16 @@ func checkPlans(_ context.Context, in cli.Call) error {
 	plans, err := app.ReadPlans(cfg.Home)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		all := make(map[string]map[string]string)
+		for _, name := range plans.Names() {
+			all[name] = make(map[string]string)
+			for _, l := range plans.Limits(name) {
+				all[name][l.Key] = fmt.Sprint(l.Value)
+			}
+		}
+		return cli.PrintJSON(in.Stdout, all)
 	}
 	w := cli.Table(in.Stdout)
 	fmt.Fprint(w, "plan")

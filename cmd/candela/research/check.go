@@ -73,14 +73,28 @@ func summarise(w io.Writer, p *check.Program) error {
 		}
 	}
 	for _, i := range p.Inputs {
-		fmt.Fprintf(w, "  input %s (%s) %q\n", i.Name, i.Kind, i.Title)
+		fmt.Fprintf(w, "  input %s (%s)%s\n", i.Name, i.Kind, titled(i.Title))
 	}
 	for _, o := range p.Plots {
-		fmt.Fprintf(w, "  %s %q\n", o.Kind, o.Title)
+		fmt.Fprintf(w, "  %s%s\n", o.Kind, titled(o.Title))
 	}
 	for _, c := range p.Conditions {
-		fmt.Fprintf(w, "  alert condition %q\n", c.Title)
+		fmt.Fprintf(w, "  alert condition%s\n", titled(c.Title))
 	}
-	_, err := fmt.Fprintf(w, "  %d requests, %d places with state\n", len(p.Requests), p.Instances)
+	requests := "asks for no other symbol or interval"
+	if n := len(p.Requests); n == 1 {
+		requests = "asks for 1 other symbol or interval"
+	} else if n > 1 {
+		requests = fmt.Sprintf("asks for %d other symbols or intervals", n)
+	}
+	_, err := fmt.Fprintln(w, "  "+requests)
 	return err
+}
+
+// titled is a title behind a word, or that there is none.
+func titled(title string) string {
+	if title == "" {
+		return " without a title"
+	}
+	return fmt.Sprintf(" %q", title)
 }

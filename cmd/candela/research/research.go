@@ -18,6 +18,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/serve/tool"
 	"candela/internal/work/research"
+	"candela/internal/work/research/report"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -230,9 +231,26 @@ func (q *question) run(ctx context.Context, in cli.Call, args []string) (*app.Re
 	case q.asJSON:
 		_, err = fmt.Fprintf(in.Stdout, "%s\n", found.Report.Answer)
 	case q.csv != "-":
-		err = found.Report.Print(in.Stdout)
+		err = found.Report.Print(cli.Fit(in.Stdout), report.Printing{Width: cli.Width(in.Stdout), Paint: painter(cli.PaintFor(in.Stdout, in.Environ))})
 	}
 	return found, err
+}
+
+// painter colours the cells of a report.
+func painter(p cli.Paint) func(class, text string) string {
+	return func(class, text string) string {
+		switch class {
+		case "up":
+			return p.Good(text)
+		case "down":
+			return p.Bad(text)
+		case "warn":
+			return p.Warn(text)
+		case "head":
+			return p.Dim(text)
+		}
+		return text
+	}
 }
 
 // files writes the files that the flags name.

@@ -34,13 +34,26 @@ func openShelf(in cli.Call, args []string) (*scripts.Shelf, error) {
 
 // listScripts prints the stored scripts.
 func listScripts(_ context.Context, in cli.Call) error {
-	s, err := openShelf(in, in.Args)
+	args, asJSON := cli.CutJSON(in.Args)
+	s, err := openShelf(in, args)
 	if err != nil {
 		return err
 	}
 	all, err := s.List()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		type script struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+			Bytes   int    `json:"bytes"`
+		}
+		out := make([]script, 0, len(all))
+		for _, e := range all {
+			out = append(out, script{e.Name, e.Version, e.Bytes})
+		}
+		return cli.PrintJSON(in.Stdout, out)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(in.Stdout, "No scripts are stored. Add one with candela script add FILE.")

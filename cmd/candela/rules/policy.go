@@ -30,7 +30,8 @@ func Policy() cli.Runner {
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
 func checkPolicy(ctx context.Context, in cli.Call) error {
-	named, args := cli.CutWord(in.Args)
+	given, asJSON := cli.CutJSON(in.Args)
+	named, args := cli.CutWord(given)
 	cfg, err := in.Config(args)
 	if err != nil {
 		return err
@@ -43,6 +44,9 @@ func checkPolicy(ctx context.Context, in cli.Call) error {
 	if err != nil {
 		return err
 	}
+	if asJSON {
+		return cli.PrintJSON(in.Stdout, explained(path, found, p))
+	}
 	if found {
 		fmt.Fprintf(in.Stdout, "%s is valid.\n", path)
 	} else {
@@ -52,6 +56,36 @@ func checkPolicy(ctx context.Context, in cli.Call) error {
 		return err
 	}
 	return explain(cli.Fit(in.Stdout), p)
+}
+
+// policyAnswer is a valid policy in JSON.
+type policyAnswer struct {
+	Path     string      `json:"path"`
+	Exists   bool        `json:"exists"` // otherwise the defaults apply
+	Rules    []limitLine `json:"rules"`
+	Settings []limitLine `json:"settings"`
+	Approval string      `json:"approval"`
+	Live     string      `json:"live_refused,omitempty"` // why live trading is refused
+}
+
+type limitLine struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Means string `json:"means"`
+}
+
+func explained(path string, found bool, p guard.Policy) policyAnswer {
+	a := policyAnswer{Path: path, Exists: found, Approval: p.Approval.Explain()}
+	for _, r := range guard.Rules(p) {
+		a.Rules = append(a.Rules, limitLine{r.Name, r.Limit, unlinked(r.Denies)})
+	}
+	for _, s := range guard.Settings(p) {
+		a.Settings = append(a.Settings, limitLine{s.Name, s.Value, unmarked(s.Means)})
+	}
+	if refused := p.Live(); refused != nil {
+		a.Live = refused.Error()
+	}
+	return a
 }
 
 // compareRunning prints whether a policy is that of the program that runs in a state directory.

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -58,14 +59,31 @@ func Count(n int, one, several string) string {
 	return Grouped(float64(n), 0) + " " + several
 }
 
+// signed writes a number or a text with the sign of minus where a hyphen stands before a digit and after
+// nothing that it could belong to. JSON and files keep the hyphen.
+func signed(text string) string {
+	b := []byte(text)
+	var out []byte
+	for i, c := range b {
+		if c == '-' && i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '9' && (i == 0 || b[i-1] == ' ' || b[i-1] == '(') {
+			out = append(out, minus...)
+			continue
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+const minus = "\u2212"
+
 // usefulDigits is the number of digits that a column shows of its largest value.
 const usefulDigits = 6
 
 // decimalsOf returns the decimals with which values of a column are written alike: those of amounts
-// have two, others as many as the largest value needs for its digits, and no more than one of
-// them has.
+// have two, prices as many as they have themselves, others as many as the largest value needs for its
+// digits, and no more than one of them has.
 func decimalsOf(column string, values []float64) int {
-	largest, longest := 0.0, 0
+	largest, longest, own := 0.0, 0, 0
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
@@ -75,6 +93,7 @@ func decimalsOf(column string, values []float64) int {
 		if point := bytes.IndexByte([]byte(text), '.'); point >= 0 {
 			longest = max(longest, len(text)-point-1)
 		}
+		own = max(own, priceDecimals(v))
 	}
 	amount := column == "profit" || column == "commission"
 	switch {
@@ -82,6 +101,30 @@ func decimalsOf(column string, values []float64) int {
 		return 2
 	case largest == 0:
 		return 0
+	case isPrice(column):
+		return own
 	}
 	return min(longest, max(0, usefulDigits-1-int(math.Floor(math.Log10(largest)))), 10)
+}
+
+// isPrice reports whether a column has prices of a venue.
+func isPrice(column string) bool {
+	return slices.Contains([]string{"price", "open", "high", "low", "close", "entry", "exit", "entry_price", "exit_price", "stop", "target"}, column)
+}
+
+// priceDecimals returns the decimals of a price, at least two from 1 on, apart from what is noise of a
+// price kept in 32 bits.
+func priceDecimals(v float64) int {
+	const most, noise = 10, 7e-8
+	n := 0
+	if math.Abs(v) >= 1 {
+		n = 2
+	}
+	for ; n < most; n++ {
+		scaled := math.Abs(v) * math.Pow10(n)
+		if math.Abs(scaled-math.Round(scaled)) <= scaled*noise {
+			break
+		}
+	}
+	return n
 }

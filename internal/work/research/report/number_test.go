@@ -50,14 +50,14 @@ func TestHTML_Tables(t *testing.T) {
 	}
 	text := page.String()
 	for _, want := range []string{
-		"in, UTC", "best, %", "drawdown, %", "2021-05-12 03:00", ">57,198.8<", ">57,026.0<", ">0.449827<", ">0.494120<",
-		`<td class="n down">-1,569.95<`, `<td class="n">0.00<`, `<td class="n down">-2.62<`, `<td class="n up">0.50<`, `<td class="n">3.14<`,
+		"in, UTC", "best, %", "drawdown, %", "2021-05-12 03:00", ">57,198.80<", ">57,026.00<", ">0.449827<", ">0.494120<",
+		"<td class=\"n down\">\u22121,569.95<", `<td class="n">0.00<`, "<td class=\"n down\">\u22122.62<", `<td class="n up">0.50<`, `<td class="n">3.14<`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	if strings.Index(text, "57,026.0") > strings.Index(text, "57,198.8") || strings.Index(text, "first") > strings.Index(text, "second") {
+	if strings.Index(text, "57,026.00") > strings.Index(text, "57,198.80") || strings.Index(text, "first") > strings.Index(text, "second") {
 		t.Errorf("the rows are out of order: %s", text)
 	}
 }
@@ -73,7 +73,7 @@ func TestHTML_RowsOfSymbols(t *testing.T) {
 	if err := r.HTML(&page, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{">53,047.8<", ">19.2137<", ">0.0000123456<"} {
+	for _, want := range []string{">53,047.82<", ">19.2137<", ">0.0000123456<"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %s", want)
 		}

@@ -67,7 +67,7 @@ func (r *Report) HTML(w io.Writer, light, dark []byte) error {
 	if err != nil {
 		return fmt.Errorf("report page: %w", err)
 	}
-	p := page{Title: r.Title, Sections: r.Sections, Light: dataURL(light), Dark: template.Srcset(dataURL(dark))} //nolint:gosec // G203: our own picture
+	p := page{Title: r.Title, Sections: r.signed(), Light: dataURL(light), Dark: template.Srcset(dataURL(dark))} //nolint:gosec // G203: our own picture
 	if r.Curve != nil {
 		p.years(r.Curve.Run.Summary(1).Months)
 	}
@@ -77,6 +77,18 @@ func (r *Report) HTML(w io.Writer, light, dark []byte) error {
 		}
 	}
 	return t.Execute(w, p)
+}
+
+// signed returns the sections with the sign of minus.
+func (r *Report) signed() []Section {
+	all := slices.Clone(r.Sections)
+	for i := range all {
+		all[i].Facts = slices.Clone(all[i].Facts)
+		for k := range all[i].Facts {
+			all[i].Facts[k][1] = signed(all[i].Facts[k][1])
+		}
+	}
+	return all
 }
 
 func dataURL(png []byte) template.URL {
@@ -104,7 +116,7 @@ func (p *page) years(months []performance.Month) {
 }
 
 func percentCell(x float64) cell {
-	switch c := (cell{Text: Grouped(x, 2)}); {
+	switch c := (cell{Text: signed(Grouped(x, 2))}); {
 	case x < 0:
 		c.Class = "down"
 		return c
@@ -185,7 +197,7 @@ func cellOf(column string, v any, decimals int) cell {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return cell{"n", ""}
 		}
-		c := cell{"n", Grouped(x, decimals)}
+		c := cell{"n", signed(Grouped(x, decimals))}
 		switch {
 		case !strings.HasSuffix(column, "_pct") && column != "profit":
 		case x < 0:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"candela/lib/backtest/simulate"
@@ -219,7 +218,7 @@ func (d *drawing) drawdown() *ta.Result {
 
 // deepest is the label of the deepest point, on the side with more room.
 func (d *drawing) deepest(at int, value float64) ta.Shape {
-	text := minus(fmt.Sprintf("%.1f %%", value))
+	text := signed(fmt.Sprintf("%.1f %%", value))
 	if !d.Sample {
 		text += ", " + time.Unix(d.bars.T[at], 0).UTC().Format("2 Jan 2006")
 	}
@@ -296,11 +295,10 @@ func (d *drawing) nameMonth(marks []ta.Mark, months, from, to int, percent float
 	default:
 		at = min(0, percent) - float64(beside*height)
 	}
-	return append(marks, ta.Mark{X: (from + to) / 2, Y: at, Place: ta.AtValue, Form: ta.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
+	return append(marks, ta.Mark{X: (from + to) / 2, Y: at, Place: ta.AtValue, Form: ta.NoForm, Text: signed(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
 }
 
 // minus writes a negative number as the axes do.
-func minus(text string) string { return strings.Replace(text, "-", "\u2212", 1) }
 
 func (d *drawing) position() *ta.Result {
 	r := d.Run

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/backtest"
@@ -146,15 +147,28 @@ func (t *Table) CSV(w io.Writer) error {
 	return out.Error()
 }
 
+// Printing is how a report is printed.
+type Printing struct {
+	Width int                             // of the tables in characters; 0 for any
+	Paint func(class, text string) string // colours a text: profits are up, losses down, headings head, flags warn
+}
+
 // Print writes the sections and the tables that are short, for a terminal.
-func (r *Report) Print(w io.Writer) error {
+func (r *Report) Print(w io.Writer, how Printing) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, r.Title)
 	for _, s := range r.Sections {
 		fmt.Fprintf(out, "\n%s\n", s.Title)
 		for _, f := range s.Facts {
-			fmt.Fprintf(out, "  %s\t%s\n", f[0], f[1])
+			text := signed(f[1])
+			if f[0] == "Flags" && f[1] != "none" {
+				text = how.Paint("warn", text)
+			}
+			fmt.Fprintf(out, "  %s\t%s\n", f[0], text)
 		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
 	}
 	for i := range r.Tables {
 		t := &r.Tables[i]
@@ -162,24 +176,62 @@ func (r *Report) Print(w io.Writer) error {
 			continue
 		}
 		shown := tableOf(t)
-		fmt.Fprintf(out, "\n%s\n  %s\n", shown.Title, joined(shown.Columns))
-		for _, row := range shown.Rows[:min(len(shown.Rows), mostPrinted)] {
-			fmt.Fprintf(out, "  %s\n", joined(row))
-		}
+		lines := append([][]cell{shown.Columns}, shown.Rows[:min(len(shown.Rows), mostPrinted)]...)
+		text := "\n" + shown.Title + "\n" + how.aligned(lines)
 		if t.Len > mostPrinted {
-			fmt.Fprintf(out, "  and %d more\n", t.Len-mostPrinted)
+			text += fmt.Sprintf("  and %d more\n", t.Len-mostPrinted)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
-// joined returns the texts of cells for a tabwriter.
-func joined(cells []cell) string {
-	texts := make([]string, len(cells))
-	for i, c := range cells {
-		texts[i] = c.Text
+// aligned writes rows of cells, the first of which is the head, in columns: numbers end at the right.
+// What is wider than the terminal stands in several tables, which all begin with the first column.
+func (p Printing) aligned(rows [][]cell) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for k, c := range row {
+			widths[k] = max(widths[k], 2+utf8.RuneCountInString(c.Text))
+		}
 	}
-	return strings.Join(texts, "\t")
+	var parts []string
+	for from := 1; from == 1 || from < len(widths); {
+		to, at := from, widths[0]
+		for to < len(widths) && (p.Width == 0 || to == from || at+widths[to] <= p.Width) {
+			at += widths[to]
+			to++
+		}
+		parts = append(parts, p.columns(rows, widths, from, to))
+		from = max(to, from+1)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// columns writes the first column and those in [from, to).
+func (p Printing) columns(rows [][]cell, widths []int, from, to int) string {
+	var out strings.Builder
+	for i, row := range rows {
+		var line strings.Builder
+		for k, c := range row {
+			if k > 0 && (k < from || k >= to) {
+				continue
+			}
+			number, class, _ := strings.Cut(c.Class, " ")
+			if i == 0 {
+				class = "head"
+			}
+			text, pad := p.Paint(class, c.Text), strings.Repeat(" ", widths[k]-2-utf8.RuneCountInString(c.Text))
+			if number == "n" {
+				text, pad = pad+text, ""
+			}
+			line.WriteString("  " + text + pad)
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return out.String()
 }
 
 // mostPrinted is the number of rows of a table on a terminal.
