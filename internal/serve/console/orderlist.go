@@ -46,11 +46,7 @@ func (w wanted) narrow() bool { return w.status != "" || len(w.words) > 0 }
 
 // has reports whether an order has all words of the filter.
 func (w wanted) has(o order.Order) bool {
-	if len(w.words) == 0 {
-		return true
-	}
-	text := strings.ToLower(strings.Join([]string{o.ID, o.Symbol.String(), o.Side.String(), kindOfOrder(o), o.Status.String(), clientName(o), o.Denial.Rule, o.Reason, o.Note}, " "))
-	return !slices.ContainsFunc(w.words, func(word string) bool { return !strings.Contains(text, word) })
+	return orderHas(w.words, o)
 }
 
 // ended reports whether an order has ended and is listed.

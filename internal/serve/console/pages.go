@@ -92,6 +92,7 @@ func handlers() []handler {
 	return []handler{
 		{"/orders.csv", (*Console).saveOrders},
 		{"/orders/{id}/receipt.json", (*Console).saveReceipt},
+		{"/find", (*Console).serveFind},
 		{"/chart.json", (*Console).serveChart},
 		{"/chart.png", (*Console).serveChart},
 		{drawingsPath, (*Console).serveDrawings},

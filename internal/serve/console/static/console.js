@@ -93,18 +93,46 @@ document.addEventListener('keydown', (e) => {
 const palette = $('#palette')
 if (palette) {
   const input = $('input', palette)
-  const items = $$('li', palette)
+  const own = $('ul', palette)
+  const said = $('[role=status]', palette)
   let at = 0
+  let asked
+  let waits
+  // What the page has is filtered here; what the server finds takes its place.
+  const items = () => $$('ul li:not(.gh)', palette).filter((l) => !l.hidden)
   const show = () => {
-    const found = items.filter((l) => { l.hidden = !l.textContent.toLowerCase().includes(input.value.toLowerCase()); return !l.hidden })
+    const found = items()
     at = Math.max(0, Math.min(at, found.length - 1))
-    items.forEach((l) => l.classList.toggle('sel', l === found[at]))
+    found.forEach((l, i) => l.classList.toggle('sel', i === at))
+    found[at]?.scrollIntoView({ block: 'nearest' })
     return found
   }
-  input.addEventListener('input', () => { at = 0; show() })
+  const put = (list) => { $('ul', palette).replaceWith(list); at = 0; show() }
+  const find = async (text) => {
+    asked?.abort()
+    asked = new AbortController()
+    const answer = await fetch('/console/find?q=' + encodeURIComponent(text), { signal: asked.signal }).catch(() => null)
+    if (!answer?.ok || answer.redirected) return
+    const list = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('ul')
+    if (!list || input.value !== text) return
+    put(document.adoptNode(list))
+    said.textContent = `${items().length} found`
+  }
+  const seek = () => {
+    const text = input.value
+    clearTimeout(waits)
+    if (!text.trim()) asked?.abort()
+    put(own)
+    $$('li:not(.gh)', own).forEach((l) => { l.hidden = !l.textContent.toLowerCase().includes(text.toLowerCase()) })
+    show()
+    if (text.trim()) waits = setTimeout(() => find(text), 120)
+  }
+  input.addEventListener('input', seek)
   input.addEventListener('keydown', (e) => {
-    if (e.key === 'ArrowDown') { at++; show(); e.preventDefault() } else if (e.key === 'ArrowUp') { at--; show(); e.preventDefault() } else if (e.key === 'Enter') show()[at]?.querySelector('a').click()
+    if (e.key === 'ArrowDown') { at++; show(); e.preventDefault() } else if (e.key === 'ArrowUp') { at--; show(); e.preventDefault() } else if (e.key === 'Enter') { e.preventDefault(); show()[at]?.querySelector('a').click() }
   })
+  palette.addEventListener('close', () => { input.value = ''; seek() })
+  palette.addEventListener('click', (e) => { if (e.target.closest('a[data-ask]')) palette.close() })
   show()
   $('.search').hidden = false
 }
