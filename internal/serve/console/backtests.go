@@ -98,8 +98,13 @@ type backtestData struct {
 	Path     string
 	Pictures []string // its themes; two if the browser chooses
 	Warning  string
+	Trust    *report.Section // how far to trust it; above every figure
 	Sections []report.Section
+	Tables   []report.Shown
 }
+
+// mostTested is how many rows a table of a back-test has on the page; the file to save has more.
+const mostTested = 100
 
 func (c *Console) backtestData(v *visit) (any, error) {
 	found, err := c.backtest(v)
@@ -107,6 +112,14 @@ func (c *Console) backtestData(v *visit) (any, error) {
 		return nil, err
 	}
 	d := backtestData{Title: found.Title, Path: Root + "/backtests/" + url.PathEscape(found.ID), Warning: found.Curve.Warning, Sections: found.Sections, Pictures: []string{v.prefs.Theme}}
+	if len(d.Sections) > 0 {
+		d.Trust, d.Sections = &d.Sections[0], d.Sections[1:]
+	}
+	for _, name := range []string{"trials", "trades"} {
+		if t, ok := found.Shown(name, mostTested); ok {
+			d.Tables = append(d.Tables, t)
+		}
+	}
 	if v.prefs.Theme == "" {
 		d.Pictures = []string{"light", "dark"}
 	}

@@ -30,6 +30,10 @@ func (tests) all() []report.Kept {
 			ID: "2f00", Title: "Back-test of SOLUSDT, 1h", Of: "bb_squeeze",
 			Sections: []report.Section{{Title: "How far to trust this", Facts: [][2]string{{"Flags", "few <trades>"}}}},
 			Curve:    &report.Curve{Run: run, Symbol: "SOLUSDT", Interval: market.Hour1, Warning: "few trades", OutOfSample: 400},
+			Tables: []report.Table{
+				{Name: "trials", Columns: []string{"fast", "net_pct"}, Len: 1, Row: func(int) []any { return []any{10, -3.25} }},
+				{Name: "trades", Columns: []string{"side", "entry", "profit"}, Len: 250, Row: func(i int) []any { return []any{"long", 46763.5, float64(i)} }},
+			},
 		}},
 	}
 }
@@ -60,6 +64,15 @@ func TestBacktests_AreListedAndShown(t *testing.T) {
 		t.Error("a scan is listed among the back-tests")
 	}
 	shows(t, b, "/console/backtests/2f00", "Back-test of SOLUSDT, 1h", "few &lt;trades&gt;", "Flagged: few trades.", "picture.png?theme=light", "picture.png?theme=dark")
+	// The trust stands above the picture and every figure; tables are bounded and have the newest trades.
+	page := b.get("/console/backtests/2f00").body
+	if trust, picture := strings.Index(page, "How far to trust this"), strings.Index(page, "<picture"); trust < 0 || trust > picture {
+		t.Errorf("the trust is at %d, the picture at %d", trust, picture)
+	}
+	shows(t, b, "/console/backtests/2f00", "<h2>Trials</h2>", "<td class=\"num down\">\u22123.25</td>", "<h2>Trades</h2>", `<td class="num">46,763.50</td>`, `<td class="num up">249.00</td>`, "100 of more")
+	if n := strings.Count(page, "<tr>"); n > 110 {
+		t.Errorf("%d rows", n)
+	}
 	if r := b.get("/console/backtests/2f00/picture.png?theme=dark"); r.body != "PNG dark" || r.header.Get("Content-Type") != "image/png" {
 		t.Errorf("%d %q", r.status, r.body)
 	}

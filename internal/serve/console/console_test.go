@@ -36,12 +36,12 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 
 		"/console/orders/o1/receipt.json": `{"receipt":"o1"}`,
 
-		"/console/trades?since=all":                "&#43;92.99</b> USDT <span class=\"muted small\">after fees, 1 with a profit, 0 with a loss",
+		"/console/trades?since=all":                `<td class="num strong up">&#43;92.99</td><td>USDT</td>`,
 		"/console/trades?since=all&symbol=BTCUSDT": `<td class="num">116,666.67</td><td class="num">117,000.00</td>`,
 		"/console/trades?since=all&symbol=NONE":    "Nothing was closed",
 		"/console/trades?since=all&reason=target":  "Nothing was closed",
-		"/console/trades?since=week&reason=stop":   `href="?since=all&amp;symbol=&amp;reason=stop">All`,
-		"/console/trades?since=all&reason=Stop":    "&#43;92.99</b> USDT <span class=\"muted small\">after fees, 1 with a profit, 0 with a loss",
+		"/console/trades?since=week&reason=stop":   `href="?reason=stop&amp;since=all&amp;symbol="`,
+		"/console/trades?since=all&reason=Stop":    `<span class="v up">&#43;92.99 <small>USDT</small></span>`,
 		"/console/?earned":                         `<td class="num strong up">&#43;92.99</td>`,
 		"/console/orders?since=week":               `href="/console/trades">Trades</a>`,
 	} {

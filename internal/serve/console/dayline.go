@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -61,12 +60,13 @@ func (p plot) Clock() float64 { return p.Foot + 26 }
 type dayScale struct {
 	plot
 	midnight  time.Time
-	hours     int // from midnight to the right edge
+	from      time.Time // the left edge: midnight, or the hour in which a program began late in the day
+	hours     int       // from there to the right edge
 	low, high float64
 }
 
 func (s dayScale) x(t time.Time) float64 {
-	return round2(t.Sub(s.midnight).Hours() / float64(s.hours) * s.End)
+	return round2(t.Sub(s.from).Hours() / float64(s.hours) * s.End)
 }
 
 func (s dayScale) y(v float64) float64 {
@@ -98,7 +98,7 @@ func newDayLine(p plot, samples []desk.Sample, a guard.Account, all []order.Orde
 	}
 	scale := dayScale{plot: p, midnight: samples[0].At.Truncate(24 * time.Hour), low: min(0, slices.Min(values)), high: max(0, slices.Max(values))}
 	limit, limited := scale.addLimit(a)
-	scale.addHours(samples[len(samples)-1].At)
+	scale.addHours(samples[0].At, samples[len(samples)-1].At)
 	step := scale.addSteps()
 	line := &dayLine{plot: p, Positive: values[len(values)-1] >= 0, Zero: scale.y(0), Label: "P&L since midnight UTC: " + f.Signed(samples[len(samples)-1].PnL)}
 	points := make([]string, len(samples))
@@ -112,7 +112,7 @@ func newDayLine(p plot, samples []desk.Sample, a guard.Account, all []order.Orde
 		every = max(1, scale.hours/3)
 	}
 	for hour := 0; hour <= scale.hours; hour += every {
-		line.Hours = append(line.Hours, tick{scale.x(scale.midnight.Add(time.Duration(hour) * time.Hour)), fmt.Sprintf("%02d:00", hour)})
+		line.Hours = append(line.Hours, tick{scale.x(scale.from.Add(time.Duration(hour) * time.Hour)), scale.from.Add(time.Duration(hour) * time.Hour).Format("15:04")})
 	}
 	for v := scale.low; v <= scale.high+step/2; v += step {
 		if math.Abs(v) > step/2 && (!limited || math.Abs(v-limit) > step/2) {
@@ -141,9 +141,19 @@ func (s *dayScale) addLimit(a guard.Account) (limit float64, shown bool) {
 	return limit, true
 }
 
-// addHours ends the plot at the next of 3, 6 and so on hours after the last sample.
-func (s *dayScale) addHours(last time.Time) {
-	s.hours = min(24, 3*(int(last.Sub(s.midnight).Hours())/3+1))
+// lateStart is the part of the plot before the first sample from which on it begins with that sample: the
+// first day of a program would be a sliver at the right.
+const lateStart = 0.5
+
+// addHours ends the plot at the next of 3, 6 and so on hours after the last sample, and begins it at
+// midnight, or at the hour of the first sample if that is late.
+func (s *dayScale) addHours(first, last time.Time) {
+	s.from, s.hours = s.midnight, min(24, 3*(int(last.Sub(s.midnight).Hours())/3+1))
+	if first.Sub(s.midnight).Hours() <= float64(lateStart*float64(s.hours)) {
+		return
+	}
+	s.from = first.Truncate(time.Hour)
+	s.hours = max(1, int(math.Ceil(last.Sub(s.from).Hours())))
 }
 
 // addSteps widens the range to whole steps, 3 to 6 of them, and returns the step: 1, 2 or 5

@@ -1,6 +1,9 @@
 package console
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // ActPaths returns the paths of everything that the owner can do.
 func ActPaths() []string {
@@ -51,4 +54,11 @@ func WithUsualSettings(name string) string {
 		return name
 	}
 	return name + "(" + strings.Join(values, ",") + ")"
+}
+
+// DayEdges returns the hours at the edges of the line of a day.
+func DayEdges(first, last time.Time) (from string, hours int) {
+	s := dayScale{midnight: first.Truncate(24 * time.Hour)}
+	s.addHours(first, last)
+	return s.from.Format("15:04"), s.hours
 }

@@ -109,7 +109,7 @@ func (c *Console) serveFind(v *visit) {
 	_, _ = v.w.Write(b.Bytes()) // the browser may have left
 }
 
-// found searches every group. What cannot be read now is left out: the palette is a way, not a list.
+// found searches every group, and leaves out one that cannot be read now: the palette is a way, not a list.
 func (c *Console) found(v *visit, q sought) []foundGroup {
 	var groups []foundGroup
 	for _, one := range []struct {

@@ -1,8 +1,12 @@
 package console
 
 import (
+	"math"
+	"net/url"
 	"slices"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -18,14 +22,25 @@ func tradesPage() page {
 }
 
 type tradesData struct {
-	Since   string // today, week or all
+	Since   string // one of the times
 	Symbol  string // "" for all
 	Reason  string // "" for all
 	Reasons []tradeReason
+	Times   []earnedTime
 	Rows    []tradeRow
-	Sums    []tradeSum
-	Left    int // trades that are not shown
-	From    time.Time
+	Sums    []tradeSum // of all trades of the chosen time, also those that are not shown
+	Left    int        // trades that are not shown
+	Days    *dayBars   // nil without trades in 30 days
+}
+
+// earnedTime is a sum that is a filter, too.
+type earnedTime struct {
+	Name, Title string
+	Current     bool
+	Net, Class  string // of the first currency
+	Currency    string
+	Note        string // what the others earned, and how many trades
+	Link        string
 }
 
 // tradeReason is a choice of the page.
@@ -45,16 +60,27 @@ type tradeRow struct {
 	Name, Size, In, Out, Earned, Class, Fee string
 }
 
-// tradeSum is what the shown times earned in a currency.
+// tradeSum is what the trades of a time earned in a currency.
 type tradeSum struct {
-	Currency, Net, Class string
-	Wins, Losses         int
+	Currency, Realised, Fees, Funding, Net, Class string
+	Wins, Losses                                  int
+}
+
+// tradeTimes are the times of the page and how many days of UTC each has, 0 for all.
+func tradeTimes() []struct {
+	name, title string
+	days        int
+} {
+	return []struct {
+		name, title string
+		days        int
+	}{{"today", "Today", 1}, {"week", "7 days", 7}, {"month", "30 days", 30}, {"year", "A year", 365}, {"all", "All", 0}}
 }
 
 func (c *Console) tradesData(v *visit) (any, error) {
 	asked, f := v.r.URL.Query(), v.format()
-	d := tradesData{Since: since(asked.Get("since")), Symbol: asked.Get("symbol"), Reasons: tradeReasons()}
-	q := order.TradeQuery{Most: listPage}
+	d := tradesData{Since: "today", Symbol: asked.Get("symbol"), Reasons: tradeReasons()}
+	q := order.TradeQuery{}
 	if reason := asked.Get("reason"); reason != "" {
 		var err error
 		if q.Reason, err = order.ParseReason(reason); err != nil {
@@ -69,25 +95,137 @@ func (c *Console) tradesData(v *visit) (any, error) {
 		}
 		q.Symbol = s
 	}
-	switch today := f.now.UTC().Truncate(24 * time.Hour); d.Since {
-	case "today":
-		q.From = today
-	case "week":
-		q.From = today.AddDate(0, 0, -6)
+	for _, one := range tradeTimes() {
+		if asked.Get("since") == one.name {
+			d.Since = one.name
+		}
 	}
+	today := f.now.UTC().Truncate(24 * time.Hour)
+	for _, one := range tradeTimes() {
+		q.From, q.Most = time.Time{}, 1
+		if one.days > 0 {
+			q.From = today.AddDate(0, 0, 1-one.days)
+		}
+		if one.name == d.Since {
+			q.Most = listPage
+		}
+		page, err := c.cfg.Account.Trades(v.ctx(), v.caller(), q)
+		if err != nil {
+			return nil, err
+		}
+		d.Times = append(d.Times, d.time(one.name, one.title, page.Sums, f))
+		if one.name == d.Since {
+			d.fill(page, f)
+		}
+	}
+	q.From, q.Most = today.AddDate(0, 0, 1-shownDays), mostDayTrades
 	page, err := c.cfg.Account.Trades(v.ctx(), v.caller(), q)
 	if err != nil {
 		return nil, err
 	}
-	d.Left, d.From = page.Left, page.Since
+	d.Days = newDayBars(page, today, f)
+	return d, nil
+}
+
+// time returns the figure of a time.
+func (d *tradesData) time(name, title string, sums []order.TradeSum, f format) earnedTime {
+	e := earnedTime{Name: name, Title: title, Current: name == d.Since, Net: "0.00", Note: "nothing closed"}
+	e.Link = "?" + url.Values{"since": {name}, "symbol": {d.Symbol}, "reason": {d.Reason}}.Encode()
+	trades := 0
+	for i, s := range sums {
+		net := s.Net()
+		trades += s.Wins + s.Losses
+		if i == 0 {
+			e.Net, e.Class, e.Currency, e.Note = f.Signed(net), f.Class(net), s.Currency, ""
+			continue
+		}
+		e.Note += f.Signed(net) + " " + s.Currency + ", "
+	}
+	if len(sums) > 0 {
+		e.Note += f.Int(trades) + " with a profit or a loss"
+	}
+	return e
+}
+
+// fill adds the rows of the chosen time.
+func (d *tradesData) fill(page order.TradePage, f format) {
+	d.Left = page.Left
 	for _, one := range page.Trades {
 		d.Rows = append(d.Rows, newTradeRow(one, f))
 	}
 	for _, s := range page.Sums {
 		net := s.Net()
-		d.Sums = append(d.Sums, tradeSum{s.Currency, f.Signed(net), f.Class(net), s.Wins, s.Losses})
+		sum := tradeSum{s.Currency, f.Signed(s.Realised), f.Money(s.Fees), "", f.Signed(net), f.Class(net), s.Wins, s.Losses}
+		if !s.Funding.IsZero() {
+			sum.Funding = f.Signed(s.Funding.Neg())
+		}
+		d.Sums = append(d.Sums, sum)
 	}
-	return d, nil
+}
+
+const (
+	shownDays     = 30
+	mostDayTrades = 5000 // of those days
+)
+
+// dayBars is the net of each of the last days, in the currency that has most trades.
+type dayBars struct {
+	Currency    string
+	Bars        []dayBar
+	Wide, High  int
+	Zero        int
+	From, To    string
+	Best, Worst string
+	Label       string
+	Left        int // older trades of these days that are not in it
+}
+
+// dayBar is a day of the picture.
+type dayBar struct {
+	X, Y, Wide, High int
+	Class, Title     string
+}
+
+func newDayBars(page order.TradePage, today time.Time, f format) *dayBars {
+	if len(page.Sums) == 0 {
+		return nil
+	}
+	main := page.Sums[0]
+	for _, s := range page.Sums {
+		if s.Wins+s.Losses > main.Wins+main.Losses {
+			main = s
+		}
+	}
+	var net [shownDays]decimal.Decimal
+	for _, t := range page.Trades {
+		if day := int(today.Sub(t.Closed.UTC().Truncate(24*time.Hour)) / (24 * time.Hour)); day >= 0 && day < shownDays && t.Currency == main.Currency {
+			net[shownDays-1-day] = net[shownDays-1-day].Add(t.Net())
+		}
+	}
+	best, worst := decimal.Max(decimal.Zero, net[:]...), decimal.Min(decimal.Zero, net[:]...)
+	const wide, step, high = 22, 36, 120
+	b := &dayBars{Currency: main.Currency, Wide: shownDays * step, High: high, Best: f.Signed(best), Worst: f.Signed(worst), Left: page.Left}
+	size, _ := best.Sub(worst).Float64()
+	at := func(d decimal.Decimal) int { // row of an amount
+		if size == 0 {
+			return high / 2
+		}
+		x, _ := best.Sub(d).Float64()
+		return int(math.Round(x / size * high))
+	}
+	b.Zero = at(decimal.Zero)
+	first := today.AddDate(0, 0, 1-shownDays)
+	b.From, b.To = first.Format("2 Jan"), today.Format("2 Jan")
+	for i, d := range net {
+		if d.IsZero() {
+			continue
+		}
+		bar := dayBar{X: i*step + (step-wide)/2, Wide: wide, Y: min(at(d), b.Zero), Class: f.Class(d), Title: first.AddDate(0, 0, i).Format("2 Jan") + ": " + f.Signed(d)}
+		bar.High = max(1, max(at(d), b.Zero)-bar.Y)
+		b.Bars = append(b.Bars, bar)
+	}
+	b.Label = "Net of each day from " + b.From + " to " + b.To + ", at best " + b.Best + ", at worst " + b.Worst
+	return b
 }
 
 func newTradeRow(t order.Trade, f format) tradeRow {

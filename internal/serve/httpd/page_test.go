@@ -48,3 +48,43 @@ func TestRoot_PageForBrowsers(t *testing.T) {
 		}
 	}
 }
+
+// A browser at an address of programs, or at none, gets a page with the reason; a program gets what it always got.
+func TestPages_ForBrowsersThatAreLost(t *testing.T) {
+	t.Parallel()
+	handler := newServer(t, nil).Handler()
+	get := func(method, path, accept, token string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+		r.Header.Set("Accept", accept)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/mcp": {http.StatusUnauthorized, "This address is for programs"}, "/sse": {http.StatusUnauthorized, "This address is for programs"},
+		"/none": {http.StatusNotFound, "There is no page here"}, "/MCP": {http.StatusNotFound, "There is no page here"},
+	} {
+		page := get(http.MethodGet, path, browser, "")
+		if page.Code != want.status || !strings.Contains(page.Body.String(), want.text) || page.Header().Get("X-Frame-Options") != "DENY" {
+			t.Errorf("%s in a browser: %d %.200s", path, page.Code, page.Body)
+		}
+		for _, accept := range []string{"application/json, text/event-stream", "text/event-stream", "*/*", "application/json, text/html"} {
+			if program := get(http.MethodGet, path, accept, ""); program.Header().Get("Content-Type") == "text/html; charset=utf-8" {
+				t.Errorf("%s for a program that accepts %s: %d %.200s", path, accept, program.Code, program.Body)
+			}
+		}
+		if own := get(http.MethodGet, path, browser, "wrong"); strings.Contains(own.Header().Get("Content-Type"), "html") && path != "/none" && path != "/MCP" {
+			t.Errorf("%s with a token: %d %.200s", path, own.Code, own.Body)
+		}
+	}
+	if post := get(http.MethodPost, "/none", browser, ""); post.Body.String() != `{"error":"not_found"}` {
+		t.Errorf("POST: %d %s", post.Code, post.Body)
+	}
+}

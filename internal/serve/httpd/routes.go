@@ -104,6 +104,9 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		s.tallies.paths[otherPath].Add(1)
+		if s.strayPage(w, r) {
+			return
+		}
 		setCORS(w.Header(), r)
 		writeJSON(w, http.StatusNotFound, `{"error":"not_found"}`)
 	})

@@ -96,6 +96,7 @@ type Server struct {
 
 	noStore, jsonType []string // header values, shared and never modified
 	pagePolicy        string   // content security policy of page
+	consolePath       string   // "" without a console
 
 	address     func(*http.Request) netip.Addr // whose limit a request without a token counts against
 	connections *connections
@@ -134,11 +135,10 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.pagePolicy = door.ContentPolicy()
-	console := ""
 	if cfg.Console != nil {
-		console = consolePath + "/"
+		s.consolePath = consolePath + "/"
 	}
-	if s.page, err = s.rootPage(console); err != nil {
+	if s.page, err = s.rootPage("This is an MCP server", "Charts, indicators, alerts and trading for AI agents. Add this address in your client:"); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -26,6 +26,9 @@ var (
 // disconnects, the token ends, another stream replaces it or the server stops. Only the
 // newest stream of a token gets events.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	if s.strayPage(w, r) {
+		return
+	}
 	x := s.begin(w, r)
 	refusal := s.checkOrigin(r)
 	if refusal == nil && !accepts(r.Header["Accept"], "text", "event-stream") {

@@ -98,7 +98,7 @@ if (palette) {
   let at = 0
   let asked
   let waits
-  // What the page has is filtered here; what the server finds takes its place.
+  // The list of the page is filtered here; that of the server takes its place.
   const items = () => $$('ul li:not(.gh)', palette).filter((l) => !l.hidden)
   const show = () => {
     const found = items()
@@ -162,6 +162,8 @@ const fresh = (clock) => {
   $('#fresh').textContent = 'Updated'
   if (clock) $('#clock').textContent = clock
   body.classList.remove('quiet')
+  const band = $('#quiet .t')
+  if (band) band.hidden = true
 }
 const refresh = async () => {
   if (refreshing) { refreshing = 2; return }
@@ -208,9 +210,16 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) { source?.close(); source = null } else { connect(); if (topics.size) refresh() }
 })
 connect()
+if (topics.size) heard = Date.now() // the page itself is news
 setInterval(() => {
   if (!heard || document.hidden || Date.now() - heard < 20000) return
   $('#fresh').textContent = 'No news since'
   body.classList.add('quiet')
+  const band = $('#quiet .t')
+  if (band?.hidden) {
+    const zone = $('#clock').textContent ? $('#clock').textContent + ' ' + $('#feed').lastChild.textContent.trim() : new Date(heard).toLocaleTimeString([], { hour12: false })
+    $('time', band).textContent = zone
+    band.hidden = false
+  }
   if (source?.readyState === 2) { source = null; connect() }
 }, 2000)

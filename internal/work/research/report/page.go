@@ -45,6 +45,45 @@ type page struct {
 	Tables   []pageTable
 }
 
+// Shown is a table as a page shows it: the newest rows of a list of events, otherwise the first.
+type Shown struct {
+	Title   string
+	Columns []Cell
+	Rows    [][]Cell
+	Left    int // rows that are not shown
+}
+
+// Cell is a text of a table. A number has the class n, a profit up and a loss down.
+type Cell struct {
+	Text   string
+	Number bool
+	Class  string
+}
+
+// Shown returns a table of the report with at most so many rows, and false if it has none.
+func (r *Report) Shown(name string, most int) (Shown, bool) {
+	t, ok := r.Table(name)
+	if !ok || t.Len == 0 {
+		return Shown{}, false
+	}
+	made := tableOf(t)
+	out := Shown{Title: made.Title, Columns: shownCells(made.Columns)}
+	for _, row := range made.Rows[:min(len(made.Rows), most)] {
+		out.Rows = append(out.Rows, shownCells(row))
+	}
+	out.Left = made.All - len(out.Rows)
+	return out, true
+}
+
+func shownCells(cells []cell) []Cell {
+	out := make([]Cell, len(cells))
+	for i, c := range cells {
+		kind, class, _ := strings.Cut(c.Class, " ")
+		out[i] = Cell{c.Text, kind == "n", class}
+	}
+	return out
+}
+
 // Page writes the report as one page, with the pictures that draw returns for a theme.
 func (r *Report) Page(w io.Writer, draw func(theme string) ([]byte, error)) error {
 	var pictures [2][]byte

@@ -189,7 +189,7 @@ func (r *Report) Print(w io.Writer, how Printing) error {
 }
 
 // aligned writes rows of cells, the first of which is the head, in columns: numbers end at the right.
-// What is wider than the terminal stands in several tables, which all begin with the first column.
+// A table that is wider than the terminal becomes several, which all begin with the first column.
 func (p Printing) aligned(rows [][]cell) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
