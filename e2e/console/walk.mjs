@@ -21,7 +21,7 @@ for (const scripted of [true, false]) {
   console.log(`console: allowed, refused, cancelled, set an alert, followed a fill to its alert, and started and stopped a strategy, with${scripted ? "" : "out"} script`);
 }
 
-const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
+const pages = ["/", "/orders", "/trades?since=all", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
   "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", "/strategies", ...strategies, await backtest(await agent(base, "Claude")), ...details.slice(0, details.length / 2)];
 const token = await client(base, "Claude");
 assert.equal((await call(base, token)).status, 200);
@@ -105,6 +105,22 @@ for (const [name, options] of Object.entries({ script: {}, "no script": { javaSc
     await page.waitForSelector("#chart .legend >> text=EMA cross");
     assert.match(await page.textContent("#chart .legend"), /C \d\d\.\d{3},\d\d/);
     assert.match(await page.getAttribute("#chart", "aria-label"), /:00 GMT\+9: open/);
+  }
+  if (name === "script") { // the palette, by the keyboard alone: it leads, and a command opens its question
+    await page.goto(`${base}/console/`);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("@claude");
+    await page.waitForSelector("#palette .gh:has-text('Clients')");
+    for (const one of await findings(page)) bad.push(`palette ${one}`);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    assert.match(page.url(), /\/console\/clients\/./);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(">halt");
+    await page.waitForSelector("#palette .gh:has-text('Commands')");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#halt[open]");
+    await page.keyboard.press("Escape");
+    assert.deepEqual(bad, []);
   }
   await page.goto(`${base}/console/more`);
   await submit(page, 'main button:has-text("Log out")');

@@ -111,7 +111,7 @@ func (c *Console) backtestData(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := backtestData{Title: found.Title, Path: Root + "/backtests/" + url.PathEscape(found.ID), Warning: found.Curve.Warning, Sections: found.Sections, Pictures: []string{v.prefs.Theme}}
+	d := backtestData{Title: found.Title, Path: Root + "/backtests/" + url.PathEscape(found.ID), Warning: found.Curve.Warning, Sections: found.Signed(), Pictures: []string{v.prefs.Theme}}
 	if len(d.Sections) > 0 {
 		d.Trust, d.Sections = &d.Sections[0], d.Sections[1:]
 	}

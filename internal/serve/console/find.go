@@ -142,13 +142,23 @@ func (c *Console) findPages(_ *visit, q sought) (rows []foundRow) {
 	return rows
 }
 
-// findSymbols finds symbols that the server knows.
+// findSymbols finds symbols that are held, and those that the server knows.
 func (c *Console) findSymbols(v *visit, q sought) (rows []foundRow) {
 	if c.cfg.Charts == nil || c.cfg.Market == nil {
 		return nil
 	}
+	held := map[string]bool{}
+	if c.cfg.Account != nil {
+		all, err := c.cfg.Account.Positions(v.ctx(), v.caller())
+		for i := range all {
+			if s := all[i].Symbol; err == nil && len(rows) < findMost && q.has(s.Name) && !held[s.Name] {
+				held[s.Name] = true
+				rows = append(rows, foundRow{Icon: "chart", Title: s.Name, Note: "held at " + s.Venue, Path: symbolPath(s.String())})
+			}
+		}
+	}
 	for _, k := range c.cfg.Market.Known(v.ctx()) {
-		if len(rows) < findMost && q.has(k.Use, k.Name) {
+		if len(rows) < findMost && !held[k.Use] && q.has(k.Use, k.Name) {
 			rows = append(rows, foundRow{Icon: "chart", Title: k.Use, Note: k.Name, Path: symbolPath(k.Use)})
 		}
 	}
@@ -197,7 +207,7 @@ func (c *Console) findOrders(v *visit, q sought) (rows []foundRow) {
 		}
 		seen[o.ID] = true
 		rows = append(rows, foundRow{
-			Icon: "list", Title: upperFirst(o.Side.String()) + " " + f.Num(o.KnownQuantity()) + " " + o.Symbol.Name + ", " + kindOfOrder(o),
+			Icon: "list", Title: upperFirst(o.Side.String()) + " " + f.About(o) + ", " + kindOfOrder(o),
 			Note: clientName(o), Right: strings.ReplaceAll(o.Status.String(), "_", " "), Path: Root + "/orders/" + url.PathEscape(o.ID),
 		})
 	}

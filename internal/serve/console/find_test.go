@@ -19,7 +19,7 @@ func TestFind_EveryGroup(t *testing.T) {
 	s.book.alerts = []alert.Alert{{ID: "al9", Symbol: btc(), Note: "range high", Condition: alert.Condition{Type: alert.PriceAbove, Threshold: dec("50000")}}}
 	b := s.browser().login()
 	for q, want := range map[string][]string{
-		"btc":           {"Symbols", `href="/console/chart/BTCUSDT"`, "Orders", `href="/console/orders/o1"`, "Alerts", `href="/console/alerts/al9"`},
+		"btc":           {"Symbols", `href="/console/chart/binance:BTCUSDT"`, "held at binance", "Orders", `href="/console/orders/o1"`, "Alerts", `href="/console/alerts/al9"`},
 		"BITCOIN":       {`href="/console/chart/BTCUSDT"`},
 		"dogeusdt":      {`href="/console/chart/DOGEUSDT"`, "if a venue has it"},
 		"range":         {`href="/console/alerts/al9"`},

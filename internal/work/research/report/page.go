@@ -106,7 +106,7 @@ func (r *Report) HTML(w io.Writer, light, dark []byte) error {
 	if err != nil {
 		return fmt.Errorf("report page: %w", err)
 	}
-	p := page{Title: r.Title, Sections: r.signed(), Light: dataURL(light), Dark: template.Srcset(dataURL(dark))} //nolint:gosec // G203: our own picture
+	p := page{Title: r.Title, Sections: r.Signed(), Light: dataURL(light), Dark: template.Srcset(dataURL(dark))} //nolint:gosec // G203: our own picture
 	if r.Curve != nil {
 		p.years(r.Curve.Run.Summary(1).Months)
 	}
@@ -118,8 +118,8 @@ func (r *Report) HTML(w io.Writer, light, dark []byte) error {
 	return t.Execute(w, p)
 }
 
-// signed returns the sections with the sign of minus.
-func (r *Report) signed() []Section {
+// Signed returns the sections with the sign of minus, for people.
+func (r *Report) Signed() []Section {
 	all := slices.Clone(r.Sections)
 	for i := range all {
 		all[i].Facts = slices.Clone(all[i].Facts)
