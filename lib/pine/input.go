@@ -44,7 +44,7 @@ func readInputs(all []*check.Input) []input {
 		inputs[i].param.Name = unique(taken, in.Name)
 	}
 	for i := range inputs {
-		if alias := slug(inputs[i].Title, ascii); alias != "" && !taken[alias] {
+		if alias := slug(inputs[i].Title); alias != "" && !taken[alias] {
 			taken[alias] = true
 			inputs[i].param.Aliases = []string{alias}
 		}

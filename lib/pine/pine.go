@@ -4,11 +4,9 @@
 package pine
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
@@ -204,7 +202,10 @@ func readSignals(c *check.Program) []signal {
 	var all []signal
 	taken := map[string]bool{}
 	add := func(title, fallback, when string, condition, plot int) {
-		label := cmp.Or(slug(title, ascii), slug(title, letters), fallback)
+		label := slug(title)
+		if label == "" {
+			label = fallback
+		}
 		own := label
 		for n := 2; taken[own]; n++ {
 			own = label + "_" + strconv.Itoa(n)
@@ -234,20 +235,12 @@ func readSignals(c *check.Program) []signal {
 	return all
 }
 
-func ascii(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
-
-// letters are those of every script, with the vowels over and under them, which are marks, but not the
-// marks that choose the form of a sign.
-func letters(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) && (r < 0xfe00 || r > 0xfe0f)
-}
-
-// slug is a title in lower case with _ for everything that does not belong to names.
-func slug(title string, belongs func(rune) bool) string {
+// slug is a title in lower case with _ for everything that is no letter or digit.
+func slug(title string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range strings.ToLower(title) {
-		if belongs(r) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			if gap && b.Len() > 0 {
 				b.WriteByte('_')
 			}

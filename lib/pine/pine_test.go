@@ -326,26 +326,3 @@ if ta.crossover(close, m)
 		t.Errorf("signals are %v", seen)
 	}
 }
-
-// Titles in every script name their signals; those without letters have a number.
-func TestSignals_AreNamedInEveryScript(t *testing.T) {
-	t.Parallel()
-	d, err := pine.Compile("mine", `//@version=6
-indicator("x")
-alertcondition(close > open, "قوة")
-alertcondition(close > open, "买入 now")
-alertcondition(close > open, "⚠️")
-alertcondition(close > open, "买 入")
-plot(close)
-`, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, s := range d.Signals {
-		got = append(got, s.Label)
-	}
-	if want := []string{"قوة", "now", "alert_condition", "买_入"}; !slices.Equal(got, want) {
-		t.Errorf("signals are %q, want %q", got, want)
-	}
-}
