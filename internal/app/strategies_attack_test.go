@@ -55,7 +55,7 @@ func TestStrategies_AgentsStartNothing(t *testing.T) {
 	if ways := len(a.attacks()); ways < 40 || len(done) < 20 {
 		t.Errorf("%d ways with %d different answers", ways, len(done))
 	}
-	for _, order := range strings.Split(a.tool("get_orders", `{"filter":"all"}`), `"order_id":`) {
+	for order := range strings.SplitSeq(a.tool("get_orders", `{"filter":"all"}`), `"order_id":`) {
 		if strings.Contains(order, `"quantity":0.37,`) && !strings.Contains(order, `"filled_quantity":"0"`) {
 			t.Errorf("an order of the agent was filled: %s", order)
 		}

@@ -49,7 +49,7 @@ func (s scrape) read() {
 	s.http(c.HTTP())
 	if c.SignIn != nil {
 		s.put("candela_signin_up", number(c.SignIn()))
-		s.counts("candela_signins_total", c.SignIns())
+		s.counts("candela_sign_ins_total", c.SignIns())
 	}
 	if c.Owners != nil {
 		s.owners(c.Owners())

@@ -54,7 +54,7 @@ func table() []metric {
 		{"candela_streams_ended_total", counter, []string{"reason"}, "Event streams that have ended.", always},
 
 		{"candela_signin_up", gauge, nil, "1 when the identity provider answered last; while it is 0 nobody can sign in.", owners},
-		{"candela_signins_total", counter, []string{"outcome"}, "Sign-ins at the identity provider: signed_in, refused by the allow-list, suspended, erased, failed.", owners},
+		{"candela_sign_ins_total", counter, []string{"outcome"}, "Sign-ins at the identity provider: signed_in, refused by the allow-list, suspended, erased, failed.", owners},
 		{"candela_owners", gauge, []string{"state", "plan"}, "Owners by state and plan, without those who are active and on the default plan.", hosting},
 		{"candela_owners_used", gauge, nil, "Owners who have called something in this hour, here.", hosting},
 		{"candela_plan_refused_total", counter, []string{"plan", "limit"}, "What plans of owners have refused, by the limit as plans.toml names it.", hosting},

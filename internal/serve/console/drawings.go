@@ -198,7 +198,13 @@ type drawTool struct{ Kind, Name, Icon, Key string }
 
 func drawTools() []drawTool {
 	return []drawTool{
-		{"", "Select", "select", "S"}, {"line", "Trend line", "line", "T"}, {"ray", "Ray", "ray", "R"}, {"level", "Level", "level", "H"},
-		{"box", "Rectangle", "box", "B"}, {"fib", "Fibonacci retracement", "fib", "F"}, {"text", "Text", "text", "X"}, {"measure", "Measure", "measure", "M"},
+		{"", "Select", "select", "S"},
+		{"line", "Trend line", "line", "T"},
+		{"ray", "Ray", "ray", "R"},
+		{"level", "Level", "level", "H"},
+		{"box", "Rectangle", "box", "B"},
+		{"fib", "Fibonacci retracement", "fib", "F"},
+		{"text", "Text", "text", "X"},
+		{"measure", "Measure", "measure", "M"},
 	}
 }

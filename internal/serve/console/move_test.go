@@ -89,8 +89,10 @@ func TestMove_SendsAnOrderThatReplacesIt(t *testing.T) {
 	protected(s)
 	b := s.browser().login()
 	for _, c := range [][3]string{
-		{"orders/stop", "46500", "place sell 0.04 at 46500 for stop as trade"}, {"orders/target", "49100.5", "place sell 0.04 at 49100.5 for target as trade"},
-		{"orders/o1", "47000", "place buy 0.04 at 47000 for o1 as trade"}, {"alerts/a1", "49600", "cancel alert a1"},
+		{"orders/stop", "46500", "place sell 0.04 at 46500 for stop as trade"},
+		{"orders/target", "49100.5", "place sell 0.04 at 49100.5 for target as trade"},
+		{"orders/o1", "47000", "place buy 0.04 at 47000 for o1 as trade"},
+		{"alerts/a1", "49600", "cancel alert a1"},
 	} {
 		if r := b.post("/console/"+c[0]+"/move", "price", c[1]); r.status != http.StatusSeeOther || r.header.Get("Location") != "/console/chart/binance:BTCUSDT" {
 			t.Errorf("%s: %d %s %s", c[0], r.status, r.header.Get("Location"), r.body)
@@ -110,8 +112,12 @@ func TestMove_SendsNothingThatIsRefused(t *testing.T) {
 	protected(s)
 	b := s.browser().login()
 	for _, c := range [][3]string{
-		{"orders/stop", "50500", "max_price: 50500 is above 50000"}, {"orders/stop", "1e9", "a number above 0"}, {"orders/stop", "-5", "a number above 0"},
-		{"orders/trail", "46000", "follows the price"}, {"orders/none", "46000", "no order none"}, {"alerts/a2", "46000", "no price to move"},
+		{"orders/stop", "50500", "max_price: 50500 is above 50000"},
+		{"orders/stop", "1e9", "a number above 0"},
+		{"orders/stop", "-5", "a number above 0"},
+		{"orders/trail", "46000", "follows the price"},
+		{"orders/none", "46000", "no order none"},
+		{"alerts/a2", "46000", "no price to move"},
 	} {
 		if r := b.post("/console/"+c[0]+"/move", "price", c[1]); r.status < 400 || !strings.Contains(r.body, c[2]) {
 			t.Errorf("%s to %s: %d %s", c[0], c[1], r.status, r.body)

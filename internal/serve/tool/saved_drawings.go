@@ -103,7 +103,7 @@ func (t *Trading) setDrawing() toolSpec {
 			if a.time.Bar != 0 || a.time2.Bar != 0 {
 				return mcp.Result{}, fault.Field("time", a.time.String(), charting.MomentAllowed)
 			}
-			a.Drawing.Time, a.Drawing.Time2 = a.time.Unix, a.time2.Unix
+			a.Time, a.Time2 = a.time.Unix, a.time2.Unix
 			d, symbol, err := t.Drawings.Set(ctx, caller, a.symbol, a.Drawing)
 			if err != nil {
 				return mcp.Result{}, err

@@ -34,7 +34,7 @@ const (
 // TestStrategies_ASuspendedRunnerPlacesNothingTwice lets two runners work on one account: the first is suspended somewhere
 // between the close of a bar and the answer of the venue, the second takes over and goes on, and the first wakes and does
 // not know. No intent has two orders, and the venue gets no order twice. LONGTEST=1 has 1,000 trials.
-func TestStrategies_ASuspendedRunnerPlacesNothingTwice(t *testing.T) {
+func TestStrategies_ASuspendedRunnerPlacesNothingTwice(t *testing.T) { //nolint:tparallel // the trials are counted after it
 	t.Parallel()
 	var suspended [suspensions]atomic.Int64
 	t.Run("trials", func(t *testing.T) { //nolint:paralleltest // they are counted after it
