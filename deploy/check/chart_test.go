@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -197,25 +196,6 @@ func TestChart_RefusesWhatCannotWork(t *testing.T) {
 	} {
 		if _, err := chart(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", values, err)
-		}
-	}
-}
-
-// Helm's own linter reads the chart where it is installed.
-func TestChart_HelmTakesIt(t *testing.T) {
-	t.Parallel()
-	helm, err := exec.LookPath("helm")
-	if err != nil {
-		t.Skip("helm is not installed: the other tests render the chart with its functions")
-	}
-	values := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(values, []byte(people+group), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "deploy", "helm", "candela")
-	for _, args := range [][]string{{"lint", "--strict", "--values", values, dir}, {"template", "charts", dir, "--values", values}} {
-		if out, err := exec.CommandContext(t.Context(), helm, args...).CombinedOutput(); err != nil {
-			t.Errorf("helm %v: %v\n%s", args, err, out)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // starts: a tag may become another image, a digest may not. Its own image has none.
 func TestImages_AreNamedByDigest(t *testing.T) {
 	t.Parallel()
-	names := regexp.MustCompile(`(?m)^(?:FROM|\s*image:)\s+(\S+)`)
+	names := regexp.MustCompile(`(?m)^(?:FROM|[ \t]*image:)[ \t]+(\S+)`)
 	digest := regexp.MustCompile(`^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$`)
 	found := 0
 	for _, place := range []string{"deploy", ".github"} {
@@ -26,7 +26,7 @@ func TestImages_AreNamedByDigest(t *testing.T) {
 			}
 			text, err := os.ReadFile(path)
 			for _, match := range names.FindAllStringSubmatch(string(text), -1) {
-				if match[1] == "candela" {
+				if match[1] == "candela" || match[1] == `"{{` && strings.Contains(string(text), `image: "{{ .Values.image.repository }}:`) {
 					continue
 				}
 				if found++; !digest.MatchString(match[1]) {
