@@ -77,11 +77,12 @@ func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 		"place":                        "of a replica: positions of streams by the hashes of tokens",
 		"series":                       "up to which bar a series was evaluated, for all owners",
 		"noticed":                      "up to which message of orders notices are stored, for all owners",
+		"standing.plans":               "the plans of the host, the same for all owners",
 		"member":                       "of a replica", "mark": "a barrier", "writer": "which replica may write orders",
 		"code": "by the hash of a code", "token": "by its hash", "seal": "the key of all logins", "identity": "by the hash of issuer and subject",
 	}
 	kind = tokens[0]
-	if reasons[kind] != "" {
+	if reasons[kind] != "" || reasons[subject] != "" {
 		return kind
 	}
 	at, known := place[kind]

@@ -185,9 +185,9 @@ func TestRules_Order(t *testing.T) {
 		"amounts", "halted", "allowed_symbols", "max_orders_per_minute", "duplicate_window", "max_symbol_open_orders", "max_open_orders", "max_order_quantity",
 		"reducing", "max_leverage", "perpetual", "account_mode", "reduce_only", "reserved", "which_line", "max_stops", "allow_wider_stop", "allow_short", "one_side", "currencies",
 		"protection_not_native", "venue_trail", "venue_time_in_force", "venue_post_only", "venue_whole_legs", "venue_flat_entry",
-		"venue_tick", "venue_step", "venue_min_quantity", "venue_max_quantity", "venue_max_market", "venue_min_notional",
+		"venue_tick", "venue_step", "venue_min_quantity", "venue_max_quantity", "venue_min_notional",
 		"max_quote_age", "no_mark", "min_liquidation_distance_pct", "stop_before_liquidation", "stop_price_side", "stop_side", "target_side", "min_stop_distance_pct", "max_stop_distance_pct", "max_target_distance_pct", "venue_leg_notional",
-		"post_only", "price_band_pct", "resting_band_pct", "max_order_notional", "max_symbol_exposure", "max_exposure", "max_daily_notional",
+		"post_only", "price_band_pct", "resting_band_pct", "max_order_notional", "venue_max_market", "max_symbol_exposure", "max_exposure", "max_daily_notional",
 		"require_stop", "max_trade_risk", "max_trade_risk_pct", "max_open_risk",
 		"require_evidence", "max_evidence_age", "evidence", "evidence_unknown", "entry_condition",
 	}

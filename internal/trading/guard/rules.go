@@ -115,6 +115,11 @@ func priceRules() []rule {
 			"An order worth more than this: its quantity at the highest price it may plausibly get.",
 			checkNotional,
 		},
+		{ // after what the owner allows in one order: its remedy is several orders
+			"venue_max_market", false, func(Policy) string { return "the venue's" },
+			"An order at the market, or with a stop that becomes one, of more than the venue takes in one such order. What closes a position with reduce_only is sent in parts.",
+			checkMaxMarket,
+		},
 		{
 			"max_symbol_exposure", false, func(p Policy) string { return p.MaxSymbolExposure.String() },
 			"An order after which the position in the symbol, with all that open orders may add to it, could be worth more than this. An order that reduces it passes.",

@@ -274,9 +274,9 @@ func plainRefusals() map[string]refusal {
 			func(s *scene) { s.Quantity = dec("9001") },
 		},
 		"too much at the market for the venue": {
-			"venue_max_market", "2", "3", "quantity 3: binance takes at most 2 in an order at the market. Use quantity 2, in several orders, or type limit with price.", "quantity", "2",
+			"venue_max_market", "0.05", "0.1", "quantity 0.1: binance takes at most 0.05 in an order at the market. Use quantity 0.05, in several orders, or type limit with price.", "quantity", "0.05",
 			func(s *scene) {
-				s.Quantity, s.Type, s.Price, s.Instrument.MaxMarket = dec("3"), order.Market, dec("0"), dec("2")
+				s.Quantity, s.Type, s.Price, s.Instrument.MaxMarket = dec("0.1"), order.Market, dec("0"), dec("0.05")
 			},
 		},
 		"worth too little for the venue": {

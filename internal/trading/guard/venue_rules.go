@@ -50,11 +50,6 @@ func venueRules() []rule {
 		},
 		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum; on the paper account 0.00000001 where the venue states none, or all that is held.", checkMinQuantity},
 		{"venue_max_quantity", false, filter, "A quantity above the venue's maximum.", checkMaxQuantity},
-		{
-			"venue_max_market", false, filter,
-			"An order at the market, or with a stop that becomes one, of more than the venue takes in one such order. What closes a position with reduce_only is sent in parts.",
-			checkMaxMarket,
-		},
 		{"venue_min_notional", false, filter, "A notional below the venue's minimum.", checkMinNotional},
 	})
 }
