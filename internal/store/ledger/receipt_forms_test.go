@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -114,10 +115,12 @@ func TestReceipt_InOtherForms(t *testing.T) {
 	})
 }
 
-// upperHash writes the digits of the first stretch's hash in capitals.
+// upperHash writes the digits of a stretch's hash in capitals, of the first that has letters: before the first event of a
+// chain there are zeros alone.
 func upperHash(text string) string {
-	at := strings.Index(text, `"before":"`) + len(`"before":"`)
-	return text[:at] + strings.ToUpper(text[at:at+64]) + text[at+64:]
+	at := regexp.MustCompile(`"before":"\d*[a-f][0-9a-f]*"`).FindStringIndex(text)
+	from, to := at[0]+len(`"before":"`), at[1]-1
+	return text[:from] + strings.ToUpper(text[from:to]) + text[to:]
 }
 
 // TestReceipt_ByTheHolderOfTheKey takes a receipt apart and signs it again with the key of the installation. What the chain contradicts is
