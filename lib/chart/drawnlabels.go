@@ -60,15 +60,15 @@ func (l *layout) nameRetracement(text string, color raster.Color, left, y int) {
 	}
 }
 
-// labelAt writes a text, moved sideways into the pane, if nothing is written there; if it has to be
-// clear, where there are no candles either.
-func (l *layout) labelAt(text string, color raster.Color, at labelPlace, clear bool) bool {
+// labelAt writes a text, moved sideways into the pane, if nothing is written there; with open, only where
+// there are no candles either.
+func (l *layout) labelAt(text string, color raster.Color, at labelPlace, open bool) bool {
 	margin := float64(4 * l.s)
 	text = l.fit(text, Small, float64(l.axisX)-2*margin)
 	w := l.measure(text, Small, l.s)
 	x := math.Floor(max(min(at.x, float64(l.axisX)-margin-w), margin))
 	label := Label{X: x, Width: w, Baseline: at.baseline, Text: text, Face: Small, Color: l.theme.readable(color)}
-	if clear && l.hidesCandles(l.textBox(&label)) {
+	if open && l.hidesCandles(l.textBox(&label)) {
 		return false
 	}
 	return l.placeText(label, 0)

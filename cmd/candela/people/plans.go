@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"candela/cmd/candela/cli"
@@ -54,7 +55,7 @@ func checkPlans(_ context.Context, in cli.Call) error {
 		for _, name := range plans.Names() {
 			all[name] = make(map[string]string)
 			for _, l := range plans.Limits(name) {
-				all[name][l.Key] = fmt.Sprint(l.Value)
+				all[name][l.Key] = strconv.Itoa(l.Value)
 			}
 		}
 		return cli.PrintJSON(in.Stdout, all)

@@ -116,9 +116,14 @@ func (c *Console) found(v *visit, q sought) []foundGroup {
 		name, title string
 		rows        func(*visit, sought) []foundRow
 	}{
-		{"pages", "Pages", c.findPages}, {"symbols", "Symbols", c.findSymbols}, {"strategies", "Strategies", c.findStrategies},
-		{"orders", "Orders", c.findOrders}, {"alerts", "Alerts", c.findAlerts}, {"clients", "Clients", c.findClients},
-		{"scripts", "Scripts", c.findScripts}, {"commands", "Commands", c.findCommands},
+		{"pages", "Pages", c.findPages},
+		{"symbols", "Symbols", c.findSymbols},
+		{"strategies", "Strategies", c.findStrategies},
+		{"orders", "Orders", c.findOrders},
+		{"alerts", "Alerts", c.findAlerts},
+		{"clients", "Clients", c.findClients},
+		{"scripts", "Scripts", c.findScripts},
+		{"commands", "Commands", c.findCommands},
 	} {
 		if !q.wants(one.name) {
 			continue
@@ -251,12 +256,11 @@ func (c *Console) findAlerts(v *visit, q sought) (rows []foundRow) {
 		if len(rows) == findMost {
 			break
 		}
-		text := ""
 		if !q.has(a.Symbol.Name, a.Note, a.ID) {
 			if words++; words > findAlerts { // the words of a condition are written for each
 				continue
 			}
-			if text = condition(a, f); !q.has(a.Symbol.Name, a.Note, text) {
+			if !q.has(a.Symbol.Name, a.Note, condition(a, f)) {
 				continue
 			}
 		}

@@ -175,7 +175,7 @@ func (d *Desk) apiClients(c call) (any, error) {
 		Issued  time.Time `json:"issued"`
 		Expires time.Time `json:"expires"`
 	}
-	all := []client{}
+	all := make([]client, 0, len(tokens))
 	for _, t := range tokens {
 		all = append(all, client{t.ID, t.Grant.ClientName, t.Grant.Access().String(), t.Grant.Login, t.Issued, t.Expires})
 	}

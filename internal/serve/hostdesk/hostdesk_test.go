@@ -7,6 +7,7 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -224,7 +225,7 @@ func (b *browser) send(method, path, body string, head ...string) answer {
 	}
 	w := httptest.NewRecorder()
 	b.desk.ServeHTTP(w, r)
-	got := w.Result() //nolint:bodyclose // of a recorder
+	got := w.Result()
 	for _, c := range got.Cookies() {
 		if c.Name == "candela_host" {
 			if b.cookie = c.Value; c.Path != "/host" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
@@ -271,9 +272,7 @@ func (b *browser) confirm(values url.Values, more url.Values) answer {
 		return page
 	}
 	values.Set("token", tokenFor(page.body, "/host/do"))
-	for name, v := range more {
-		values[name] = v
-	}
+	maps.Copy(values, more)
 	return b.post("/host/do", values)
 }
 
@@ -390,7 +389,8 @@ func TestDesk_RefusesAttacks(t *testing.T) {
 	before := s.state()
 	refused := func(name string, r answer) {
 		t.Helper()
-		if r.status < 400 && !(r.status == http.StatusSeeOther && strings.HasPrefix(r.head.Get("Location"), "/host/login")) || s.state() != before {
+		toLogin := r.status == http.StatusSeeOther && strings.HasPrefix(r.head.Get("Location"), "/host/login")
+		if r.status < 400 && !toLogin || s.state() != before {
 			t.Errorf("%s: %d %.200s", name, r.status, r.body)
 		}
 	}

@@ -271,7 +271,7 @@ func (d *Desk) asked(v *visit) (o hosting.Order, ids []principal.Owner, err erro
 	o = hosting.Order{
 		Act: hosting.Act(v.r.PostFormValue("act")), Plan: v.r.PostFormValue("plan"), Reason: fault.Clean(v.r.PostFormValue("reason"), 200), Client: v.r.PostFormValue("client"),
 	}
-	for _, id := range v.r.PostForm["id"] {
+	for _, id := range v.r.PostForm["id"] { //nolint:forbidigo // the fields of a form
 		ids = append(ids, principal.Owner(id))
 	}
 	ids, err = d.cfg.Desk.Chosen(v.ctx(), hosting.Choice{IDs: ids})
