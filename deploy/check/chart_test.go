@@ -89,7 +89,7 @@ func merge(t *testing.T, into, over map[string]any, at string) {
 			t.Fatalf("the chart has no value %s%s", at, name)
 		}
 		if inner, ok := value.(map[string]any); ok {
-			merge(t, was.(map[string]any), inner, at+name+".") //nolint:forcetypeassert // a mistake of the test
+			merge(t, was.(map[string]any), inner, at+name+".") //nolint:forcetypeassert,errcheck // a mistake of the test
 			continue
 		}
 		into[name] = value
@@ -102,9 +102,9 @@ func at[T any](t *testing.T, object any, path ...any) (found T) {
 	for _, step := range path {
 		switch of := object.(type) {
 		case map[string]any:
-			object = of[step.(string)] //nolint:forcetypeassert // a mistake of the test
+			object = of[step.(string)] //nolint:forcetypeassert,errcheck // a mistake of the test
 		case []any:
-			object = of[step.(int)] //nolint:forcetypeassert // the same
+			object = of[step.(int)] //nolint:forcetypeassert,errcheck // the same
 		}
 	}
 	found, ok := object.(T)
@@ -163,7 +163,7 @@ func TestChart_Renders(t *testing.T) {
 			}
 		}
 		for _, arg := range args {
-			flag, _, _ := strings.Cut(arg.(string), "=") //nolint:forcetypeassert // YAML made it a text, or the test fails
+			flag, _, _ := strings.Cut(arg.(string), "=") //nolint:forcetypeassert,errcheck // YAML made it a text, or the test fails
 			if !bytes.Contains(settings, []byte("`"+flag+"`")) {
 				t.Errorf("%s: candela has no flag %s", name, flag)
 			}

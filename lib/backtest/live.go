@@ -56,4 +56,4 @@ func (l *Live) Close() {
 
 // Engine numbers what programs compute. It grows when a version lets the same program order something else on the same
 // bars.
-const Engine = 1
+const Engine = 2
